@@ -306,3 +306,8 @@ private struct NamedListener: Service {
         }
     }
 }
+
+/// The version of this program, as `belfry --version`, the list of nodes and the packages show it.
+package enum Release {
+    package static let version = "0.2.0"
+}

@@ -234,9 +234,7 @@ extension StorageConfiguration {
             return try await PostgresStore.schemaVersion(of: databaseURL).applied.isEmpty
         }
     }
-}
 
-extension StorageConfiguration {
     /// The most bytes of the directory's path, with room for the names of files in it.
     private static let pathBytesMax = Int(PATH_MAX) - 256
 
@@ -297,4 +295,15 @@ final class BroadcastThreads: TaskExecutor {
 
     /// Lowers the priority of the calling thread. Source: setpriority(2), which acts on a thread on Linux.
     private func giveWay() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, CInt(niceness)) }
+}
+
+extension Result where Failure == any Error {
+    /// The result of an asynchronous operation, kept until other necessary work is done.
+    package init(_ work: () async throws -> Success) async {
+        do {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import CNghttp2
 import NIOCore
+import Synchronization
 
 /// A batch on one connection: its bytes at a fixed address, its progress and its answers.
 ///
@@ -167,4 +168,14 @@ struct BatchLanes {
         waiting -= job.count - job.next
         if job.isUrgent { urgent.removeAll { $0 === job } } else { normal.removeAll { $0 === job } }
     }
+}
+
+/// Whether the task that waits for a batch was cancelled.
+package final class Cancellation: Sendable {
+    private let value = Atomic(false)
+
+    package init() {}
+
+    package var isAsked: Bool { value.load(ordering: .acquiring) }
+    package func ask() { value.store(true, ordering: .releasing) }
 }

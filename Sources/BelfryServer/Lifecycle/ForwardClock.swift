@@ -1,4 +1,5 @@
 package import BelfryService
+import Foundation
 package import Logging
 import Synchronization
 
@@ -67,5 +68,16 @@ package struct ForwardTime: Sendable {
             last = max(last, wall)
         }
         return (last, change)
+    }
+}
+
+/// The machine's own clock.
+package struct SystemClock: WallClock {
+    package init() {}
+
+    package var now: Instant { Instant(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))) }
+
+    package func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration)
     }
 }

@@ -42,10 +42,8 @@ extension AdminService {
         _ name: String, of application: Application, by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(by: author, "acrobits_app_id.delete", application, ["app_id": name])
-        try await store.audited(change) {
-            guard try await store.deleteAcrobitsAppID(name, of: application.key) else {
-                throw StoreError.unknown("such app id")
-            }
+        try await store.audited(change, orUnknown: "app id") {
+            try await store.deleteAcrobitsAppID(name, of: application.key)
         }
     }
 }

@@ -196,8 +196,9 @@ extension Schema {
     static let acrobits = SchemaPart(
         [
             StoreTable(
-                "acrobits_app_id", key: "app_id, application_id, platform_id", of: .application, goesWithPlatform: true),
-            StoreTable("acrobits_registration", of: .application, goesWithPlatform: true),
+                "acrobits_app_id", rows: .perRow("application", AcrobitsAppID.countMax),
+                key: "app_id, application_id, platform_id", of: .application, goesWithPlatform: true),
+            StoreTable("acrobits_registration", rows: .derived("device"), of: .application, goesWithPlatform: true),
         ],
         sql: """
             CREATE TABLE acrobits_app_id (

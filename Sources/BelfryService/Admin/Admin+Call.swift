@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import Hummingbird
 import Logging
 
@@ -50,6 +51,14 @@ extension APIError {
     static func missing(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 
+extension Optional {
+    /// The value, or a 404 that says what there is not.
+    func orMissing(_ thing: String) throws(APIError) -> Wrapped {
+        guard let self else { throw .missing(thing) }
+        return self
+    }
+}
+
 extension AdminKey.Bounds {
     fileprivate var inWords: String {
         switch self {
@@ -58,4 +67,14 @@ extension AdminKey.Bounds {
         case .application: ", for one application"
         }
     }
+}
+
+extension Response {
+    /// A reply of the admin API, its members in alphabetical order.
+    init(status: HTTPResponse.Status = .ok, _ reply: some Encodable) throws {
+        self.init(status: status, json: ByteBuffer(bytes: try WrittenJSON.encode(reply)))
+    }
+
+    /// 201 with the thing that was created.
+    static func created(_ reply: some Encodable) throws -> Response { try Response(status: .created, reply) }
 }

@@ -141,9 +141,8 @@ extension Admin {
             _ handler: @escaping @Sendable (Call, Device, Platform, Application) async throws -> Response
         ) -> Route {
             application(method, path, action) { call, application in
-                guard let uuid = call.uuid("device_uuid"),
-                    let found = try await store.device(uuid, of: application.key)
-                else { throw APIError.missing("device") }
+                let uuid = try call.uuid("device_uuid").orMissing("device")
+                let found = try await store.device(uuid, of: application.key).orMissing("device")
                 return try await handler(call, found.device, found.platform, application)
             }
         }
@@ -184,8 +183,7 @@ extension Admin {
         }
 
         private func owner(_ key: Key<Application>, of thing: String) async throws -> Application {
-            guard let application = try await store.application(key) else { throw APIError.missing(thing) }
-            return application
+            try await store.application(key).orMissing(thing)
         }
     }
 }
@@ -195,9 +193,6 @@ extension Admin.RouteFactory {
     func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
         let all = try await store.platforms(of: application.key)
         guard let named else { return all }
-        guard let platform = all.first(where: { $0.uuid == UUID(text: named) }) else {
-            throw APIError.missing("platform")
-        }
-        return [platform]
+        return [try all.first { $0.uuid == UUID(text: named) }.orMissing("platform")]
     }
 }

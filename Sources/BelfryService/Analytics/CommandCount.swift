@@ -1,3 +1,7 @@
+package import Logging
+import Metrics
+import ServiceLifecycle
+
 /// The amount that a command on the server's machine added to one series of the metrics.
 package struct CommandCount: Sendable, Hashable {
     package let series: Series
@@ -81,7 +85,7 @@ enum CommandCountStatements {
 
 extension Schema {
     static let commandCount = SchemaPart(
-        [StoreTable("command_count", key: "metric, labels", isCopied: false)],
+        [StoreTable("command_count", rows: .operators, key: "metric, labels", isCopied: false)],
         sql: """
             -- What commands counted, until a server takes it into its metrics; see `CommandCount`.
             CREATE TABLE command_count (
@@ -91,4 +95,26 @@ extension Schema {
                 PRIMARY KEY (metric, labels)
             ) \(.byKey);
             """)
+}
+
+/// Takes what commands beside this server counted into its metrics.
+package struct CommandCountCollector: Service {
+    private let store: any Store
+    private let task: PeriodicTask
+
+    package static let pause = Duration.seconds(5)
+
+    package init(store: any Store, clock: any WallClock, logger: Logger) {
+        self.store = store
+        task = PeriodicTask(name: "command counts", clock: clock, pause: Self.pause, logger: logger)
+    }
+
+    package func run() async {
+        await task.run {
+            for count in try await store.takeCommandCounts() {
+                let labels = count.series.labels.map { ($0.name, $0.value) }
+                Counter(label: count.series.metric, dimensions: labels).increment(by: count.amount)
+            }
+        }
+    }
 }

@@ -191,7 +191,8 @@ enum ActivityMigration: SchemaMigration {
     static let identifier = "0022 activity of platforms (additive)"
     static let tables = [
         StoreTable(
-            "platform_activity", key: "platform_id, hour", of: .platform, expiry: .init(.counts, "hour", in: .hour))
+            "platform_activity", rows: .derived("platform"), key: "platform_id, hour", of: .platform,
+            expiry: .init(.counts, "hour", in: .hour))
     ]
 
     static func run(in db: some SQLConnection) throws {

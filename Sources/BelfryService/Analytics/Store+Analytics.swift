@@ -259,15 +259,19 @@ extension Schema {
     /// Push, platform and device are not foreign keys: these are counts, and may outlive what they counted.
     static let counts = SchemaPart(
         [
-            StoreTable("push_count", key: "push_id, platform_id, kind", of: .push),
+            StoreTable("push_count", rows: .derived("push"), key: "push_id, platform_id, kind", of: .push),
             StoreTable(
-                "platform_count", key: "platform_id, hour, kind", of: .platform,
+                "platform_count", rows: .derived("platform"), key: "platform_id, hour, kind", of: .platform,
                 expiry: .init(.counts, "hour", in: .hour)),
-            StoreTable("event_mark", key: "day, hash", expiry: .init(.events, "day", in: .day)),
             StoreTable(
-                "geofence_count", key: "application_id, geofence_id, location_id, platform_id", of: .application,
+                "event_mark", rows: .derived("device"), key: "day, hash", expiry: .init(.events, "day", in: .day)),
+            StoreTable(
+                "geofence_count", rows: .derived("geofence"),
+                key: "application_id, geofence_id, location_id, platform_id", of: .application,
                 expiry: .init(.counts, "last_at_ms")),
-            StoreTable("heartbeat", key: "platform_id, device_id", of: .platform, expiry: .init(.counts, "last_at_ms")),
+            StoreTable(
+                "heartbeat", rows: .derived("platform"), key: "platform_id, device_id", of: .platform,
+                expiry: .init(.counts, "last_at_ms")),
         ],
         sql: """
             -- `kind`: see `AnalyticsKind`.

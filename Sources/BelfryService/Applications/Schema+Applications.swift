@@ -4,12 +4,14 @@ import FoundationEssentials
 extension Schema {
     static let registry = SchemaPart(
         [
-            StoreTable("setting", key: "name", isCopied: false),
-            StoreTable("tenant"),
-            StoreTable("application"),
-            StoreTable("application_use", key: "application_id", of: .application, isCopied: false),
-            StoreTable("platform", of: .application),
-            StoreTable("connection_fault", key: "platform_id", isCopied: false),
+            StoreTable("setting", rows: .operators, key: "name", isCopied: false),
+            StoreTable("tenant", rows: .operators),
+            StoreTable("application", rows: .limit(.applications)),
+            StoreTable(
+                "application_use", rows: .derived("application"), key: "application_id", of: .application,
+                isCopied: false),
+            StoreTable("platform", rows: .limit(.platforms), of: .application),
+            StoreTable("connection_fault", rows: .perRow("platform", 1), key: "platform_id", isCopied: false),
         ],
         sql: """
             -- Secrets made with the database.

@@ -54,11 +54,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Segment {
-            guard
-                let segment = try await factory.store.segment(
-                    named: (call.text("segment") ?? "").asName, of: application.key)
-            else { throw APIError.missing("segment") }
-            return segment
+            let name = (call.text("segment") ?? "").asName
+            return try await factory.store.segment(named: name, of: application.key).orMissing("segment")
         }
     }
 

@@ -78,9 +78,10 @@ enum ReportStatements {
 enum DeviceReportMigration: SchemaMigration {
     static let identifier = "0015 reports of devices (additive)"
     static let tables = [
-        StoreTable("push_report", key: "push_id, kind, platform_id, block", of: .push),
+        StoreTable("push_report", rows: .derived("push"), key: "push_id, kind, platform_id, block", of: .push),
         StoreTable(
-            "geofence_report", key: "application_id, geofence_id, platform_id, block", of: .application,
+            "geofence_report", rows: .derived("geofence"), key: "application_id, geofence_id, platform_id, block",
+            of: .application,
             expiry: .init(.counts, "last_at_ms")),
     ]
 

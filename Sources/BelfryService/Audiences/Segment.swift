@@ -99,9 +99,7 @@ extension AudienceExpression {
         }
         return resolved
     }
-}
 
-extension AudienceExpression {
     /// The expression with the pushes of every campaign written out. Throws where there is no such campaign.
     ///
     /// - Parameter find: the receipts of a campaign's pushes.
@@ -244,9 +242,13 @@ enum SegmentStatements {
 enum SegmentMigration: SchemaMigration {
     static let identifier = "0013 segments (additive)"
     static let tables = [
-        StoreTable("segment", of: .application),
-        StoreTable("segment_version", key: "segment_id, version", of: .row(of: "segment", by: "segment_id")),
-        StoreTable("segment_point", key: "segment_id, day_ms", of: .row(of: "segment", by: "segment_id")),
+        StoreTable("segment", rows: .perRow("application", Segment.countMax), of: .application),
+        StoreTable(
+            "segment_version", rows: .perRow("segment", Segment.versionsMax), key: "segment_id, version",
+            of: .row(of: "segment", by: "segment_id")),
+        StoreTable(
+            "segment_point", rows: .perRow("segment", 730), key: "segment_id, day_ms",
+            of: .row(of: "segment", by: "segment_id")),
     ]
 
     static func run(in db: some SQLConnection) throws {

@@ -21,11 +21,10 @@ package struct SegmentService: Sendable {
         _ name: String, of application: Application, to expression: AudienceExpression, by author: AuditAuthor
     ) async throws -> Segment {
         try await check(expression, under: name, of: application)
-        return try await store.audited(AuditedChange(by: author, "segment.update", application, ["segment": name])) {
-            guard let segment = try await store.change(name, of: application.key, to: expression) else {
-                throw StoreError.unknown("such segment")
-            }
-            return segment
+        return try await store.audited(
+            AuditedChange(by: author, "segment.update", application, ["segment": name]), orUnknown: "segment"
+        ) {
+            try await store.change(name, of: application.key, to: expression)
         }
     }
 
@@ -35,10 +34,10 @@ package struct SegmentService: Sendable {
         guard users.isEmpty else {
             throw StoreError.conflict("the segment is used by \(users.prefix(3).joined(separator: ", "))")
         }
-        try await store.audited(AuditedChange(by: author, "segment.delete", application, ["segment": name])) {
-            guard try await store.delete(Segment.self, named: name, of: application.key) else {
-                throw StoreError.unknown("such segment")
-            }
+        try await store.audited(
+            AuditedChange(by: author, "segment.delete", application, ["segment": name]), orUnknown: "segment"
+        ) {
+            try await store.delete(Segment.self, named: name, of: application.key)
         }
     }
 

@@ -11,6 +11,22 @@ extension Store {
         return value
     }
 
+    /// Like `audited`, for a change of one thing: throws `StoreError.unknown` where `work` finds none.
+    func audited<Value: Sendable>(
+        _ change: AuditedChange, orUnknown thing: String, _ work: () async throws -> Value?
+    ) async throws -> Value {
+        try await audited(change) {
+            guard let value = try await work() else { throw StoreError.unknown("such \(thing)") }
+            return value
+        }
+    }
+
+    func audited(_ change: AuditedChange, orUnknown thing: String, _ work: () async throws -> Bool) async throws {
+        try await audited(change) {
+            guard try await work() else { throw StoreError.unknown("such \(thing)") }
+        }
+    }
+
     /// The line of whoever sent a push; nil where the log has none, as of a push by an application's own key or a schedule.
     package func auditEntry(of push: PushHead) async throws -> AuditEntry? {
         // The line is written with the push, or just after it.
@@ -115,8 +131,8 @@ enum AuditStatements {
 extension Schema {
     static let audit = SchemaPart(
         [
-            StoreTable("audit"),
-            StoreTable("audit_horizon", isCopied: false),
+            StoreTable("audit", rows: .retention("retention.audit.days")),
+            StoreTable("audit_horizon", rows: .operators, isCopied: false),
         ],
         sql: """
             -- Append-only, by trigger. A line outlives what it is about.

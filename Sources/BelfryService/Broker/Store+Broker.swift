@@ -173,8 +173,8 @@ package struct NewBrokerBinding: Sendable, Hashable {
 extension Schema {
     static let broker = SchemaPart(
         [
-            StoreTable("broker_instance"),
-            StoreTable("broker_binding"),
+            StoreTable("broker_instance", rows: .operators),
+            StoreTable("broker_binding", rows: .operators),
         ],
         sql: """
             -- What the service broker provisioned. The application and tenant are made after the row, and may be gone before it.

@@ -82,11 +82,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Campaign {
-            guard
-                let campaign = try await factory.store.campaign(
-                    named: (call.text("campaign") ?? "").asName, of: application.key)
-            else { throw APIError.missing("campaign") }
-            return campaign
+            try await factory.store.campaign(named: (call.text("campaign") ?? "").asName, of: application.key)
+                .orMissing("campaign")
         }
     }
 

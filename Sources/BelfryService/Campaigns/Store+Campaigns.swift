@@ -332,8 +332,10 @@ enum CampaignStatements {
 enum CampaignMigration: SchemaMigration {
     static let identifier = "0017 campaigns (additive)"
     static let tables = [
-        StoreTable("campaign", of: .application),
-        StoreTable("campaign_part", key: "campaign_id, place", of: .row(of: "campaign", by: "campaign_id")),
+        StoreTable("campaign", rows: .perRow("application", Campaign.countMax), of: .application),
+        StoreTable(
+            "campaign_part", rows: .perRow("campaign", CampaignPlan.variantsMax + 1), key: "campaign_id, place",
+            of: .row(of: "campaign", by: "campaign_id")),
     ]
 
     static func run(in db: some SQLConnection) throws {

@@ -73,10 +73,7 @@ extension Admin {
 
         private func account(_ call: Call) async throws -> CarmaAccount {
             let key: Key<CarmaAccount>? = call.key("account_id")
-            guard let account = try await factory.store.carmaAccounts().first(where: { $0.key == key }) else {
-                throw APIError.missing("account")
-            }
-            return account
+            return try await factory.store.carmaAccounts().first(where: { $0.key == key }).orMissing("account")
         }
 
         // MARK: Apps

@@ -48,13 +48,8 @@ extension AdminService {
         let token = Self.carmaToken()
         let change = AuditedChange(
             by: author, "carma_account.rotate", "\(account.customerID)", of: .everything, ["user": account.user])
-        try await store.audited(change) {
-            guard
-                try await store.replaceSecrets(
-                    of: account.key, passwordHash: passwordHash, tokenHash: SecretHash.of(token))
-            else {
-                throw StoreError.unknown("such account")
-            }
+        try await store.audited(change, orUnknown: "account") {
+            try await store.replaceSecrets(of: account.key, passwordHash: passwordHash, tokenHash: SecretHash.of(token))
         }
         return token
     }
@@ -96,8 +91,6 @@ extension AdminService {
     ) async throws {
         let details = ["app_id": app.appID, "trigger": "\(trigger)"]
         let change = AuditedChange(by: author, "carma_trigger.delete", "\(app.customerID)", of: .everything, details)
-        try await store.audited(change) {
-            guard try await store.delete(trigger) else { throw StoreError.unknown("such trigger") }
-        }
+        try await store.audited(change, orUnknown: "trigger") { try await store.delete(trigger) }
     }
 }

@@ -2,13 +2,16 @@
 extension Schema {
     static let carma = SchemaPart(
         [
-            StoreTable("carma_account"),
-            StoreTable("carma_app", of: .application),
-            StoreTable("carma_trigger", of: .row(of: "carma_app", by: "app_key")),
-            StoreTable("carma_device", of: .application, goesWithPlatform: true),
-            StoreTable("carma_message", of: .application, expiry: .init(.pushes, "sent_at_ms")),
+            StoreTable("carma_account", rows: .operators),
+            StoreTable("carma_app", rows: .limit(.carmaApps), of: .application),
+            StoreTable("carma_trigger", rows: .limit(.carmaTriggers), of: .row(of: "carma_app", by: "app_key")),
+            StoreTable("carma_device", rows: .quota(.devices), of: .application, goesWithPlatform: true),
             StoreTable(
-                "carma_import", of: .row(of: "carma_app", by: "app_key"), expiry: .init(.pushes, "created_at_ms")),
+                "carma_message", rows: .perRow("app_user", CarmaMessage.perContact), of: .application,
+                expiry: .init(.pushes, "sent_at_ms")),
+            StoreTable(
+                "carma_import", rows: .perRow("carma_app", CarmaImport.perApp),
+                of: .row(of: "carma_app", by: "app_key"), expiry: .init(.pushes, "created_at_ms")),
         ],
         sql: """
             CREATE TABLE carma_account (

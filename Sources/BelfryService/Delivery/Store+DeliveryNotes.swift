@@ -142,8 +142,8 @@ enum DeliveryNoteStatements {
 extension Schema {
     static let deliveryNotes = SchemaPart(
         [
-            StoreTable("batch_history", key: "batch_id"),
-            StoreTable("unknown_device", key: "push_id"),
+            StoreTable("batch_history", rows: .perRow("batch", 1), key: "batch_id"),
+            StoreTable("unknown_device", rows: .perRow("push", 1), key: "push_id"),
         ],
         sql: """
             -- A line for each of a batch's last attempts, see `AttemptNote`. It goes with the batch.

@@ -90,10 +90,8 @@ extension Admin {
         }
 
         private func platform(_ uuid: UUID, of application: Application) async throws -> Platform {
-            guard
-                let platform = try await factory.store.platforms(of: application.key).first(where: { $0.uuid == uuid })
-            else { throw APIError.missing("platform") }
-            return platform
+            let platforms = try await factory.store.platforms(of: application.key)
+            return try platforms.first { $0.uuid == uuid }.orMissing("platform")
         }
 
         /// Shows a device with the details that are kept beside it.

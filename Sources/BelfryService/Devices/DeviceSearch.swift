@@ -9,8 +9,8 @@ package struct DeviceSearch: Sendable, Hashable {
     /// Further conditions. Numbered pages and their totals ignore them.
     package let filter: DeviceFilter
 
-    /// How long an API looks at devices, so that its answer is there within 100 ms.
-    static let searchedFor = Duration.milliseconds(80)
+    /// How long an API looks at devices, so that its answer is there within 50 ms.
+    static let searchedFor = Duration.milliseconds(40)
     /// The longer search that a person may ask for; shorter than any search may take.
     static let searchedForLonger = Duration.seconds(4)
 

@@ -2,16 +2,18 @@
 extension Schema {
     static let topics = SchemaPart(
         [
-            StoreTable("topic", of: .application),
+            StoreTable("topic", rows: .quota(.topics), of: .application),
             StoreTable(
-                "subscription", key: "topic_id, platform_id, device_id", of: .topic, goesWithPlatform: true,
+                "subscription", rows: .perRow("device", 1_024), key: "topic_id, platform_id, device_id", of: .topic,
+                goesWithPlatform: true,
                 isCopied: false),
             StoreTable(
-                "subscription_block", key: "topic_id, platform_id, first_device_id", of: .topic, goesWithPlatform: true,
+                "subscription_block", rows: .derived("device"), key: "topic_id, platform_id, first_device_id",
+                of: .topic, goesWithPlatform: true,
                 isCopied: false, in: .postgres),
-            StoreTable("subscription_mark", isCopied: false),
-            StoreTable("deleted_topic", key: "topic_id", isCopied: false),
-            StoreTable("topic_deletion", isCopied: false, in: .postgres),
+            StoreTable("subscription_mark", rows: .derived("device"), isCopied: false),
+            StoreTable("deleted_topic", rows: .derived("topic"), key: "topic_id", isCopied: false),
+            StoreTable("topic_deletion", rows: .operators, isCopied: false, in: .postgres),
         ],
         sql: """
             -- Ids are never reused, so an id left in a device's row is harmless.
@@ -29,10 +31,11 @@ extension Schema {
     /// which cost a sixth of a device's row.
     static let devices = SchemaPart(
         [
-            StoreTable("device", of: .platform, derivedColumn: "token_hash"),
-            StoreTable("device_token", key: "token_hash, device_id", isCopied: false, in: .sqlite),
-            StoreTable("token_mark", key: "slice", isCopied: false, in: .sqlite),
-            StoreTable("device_horizon", isCopied: false, in: .postgres),
+            StoreTable("device", rows: .quota(.devices), of: .platform, derivedColumn: "token_hash"),
+            StoreTable(
+                "device_token", rows: .derived("device"), key: "token_hash, device_id", isCopied: false, in: .sqlite),
+            StoreTable("token_mark", rows: .derived("device"), key: "slice", isCopied: false, in: .sqlite),
+            StoreTable("device_horizon", rows: .operators, isCopied: false, in: .postgres),
         ],
         sql: """
             -- All of a device is in one row. The UUID is the id, encrypted by `DeviceNaming`. Ids ascend and are never reused.
@@ -89,12 +92,13 @@ extension Schema {
 
     static let searchIndex = SchemaPart(
         [
-            StoreTable("search_index", isCopied: false),
-            StoreTable("search_index_segment", isCopied: false),
-            StoreTable("search_index_posting", isCopied: false),
-            StoreTable("search_index_stale", key: "device_id", isCopied: false),
+            StoreTable("search_index", rows: .derived("device"), isCopied: false),
+            StoreTable("search_index_segment", rows: .derived("device"), isCopied: false),
+            StoreTable("search_index_posting", rows: .derived("device"), isCopied: false),
+            StoreTable("search_index_stale", rows: .derived("device"), key: "device_id", isCopied: false),
             StoreTable(
-                "search_index_count", key: "platform_id, last_device_id", of: .platform, isCopied: false, in: .sqlite),
+                "search_index_count", rows: .derived("device"), key: "platform_id, last_device_id", of: .platform,
+                isCopied: false, in: .sqlite),
         ],
         sql: """
             -- The progress of the search index; see `DeviceSearchIndex`. During a rebuild, `rebuild_device_id` is its

@@ -1,5 +1,5 @@
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 package import NIOCore
 
 extension NetworkAddress {
@@ -86,5 +86,22 @@ extension Substring {
         var text = drop(while: isOutside)
         while let last = text.last, isOutside(last) { text.removeLast() }
         return text
+    }
+}
+
+/// The context of a request. The caller is not in it: `Authenticator` returns that as a value, so that no handler can
+/// forget to ask.
+package struct APIContext: RequestContext {
+    package var coreContext: CoreRequestContextStorage
+    /// The other end of the connection: the caller, or a proxy before it (`RequestLimiter.address`); nil where there is
+    /// none, as in tests.
+    let peer: SocketAddress?
+    /// The end of the connection that is this server; nil where there is none, as in tests.
+    let local: SocketAddress?
+
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        peer = source.channel.remoteAddress
+        local = source.channel.localAddress
     }
 }

@@ -179,10 +179,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> ImportJob {
-            guard let uuid = call.uuid("import_id"),
-                let job = try await factory.store.importJob(uuid, of: application.key)
-            else { throw APIError.missing("import") }
-            return job
+            let uuid = try call.uuid("import_id").orMissing("import")
+            return try await factory.store.importJob(uuid, of: application.key).orMissing("import")
         }
 
         // MARK: Parameters

@@ -228,8 +228,10 @@ enum ImportJobStatements {
 extension Schema {
     static let imports = SchemaPart(
         [
-            StoreTable("import_job", of: .application),
-            StoreTable("import_verdict", key: "job_id, position", of: .row(of: "import_job", by: "job_id")),
+            StoreTable("import_job", rows: .perRow("application", ImportJob.countMax), of: .application),
+            StoreTable(
+                "import_verdict", rows: .derived("import_job"), key: "job_id, position",
+                of: .row(of: "import_job", by: "job_id")),
         ],
         sql: """
             -- Imports of the admin API; see `ImportJob`. `verdict_bytes` are those of its rows in `import_verdict`.

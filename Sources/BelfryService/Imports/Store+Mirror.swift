@@ -153,8 +153,8 @@ package enum MirrorVerdict: Sendable, Hashable {
 extension Schema {
     static let mirror = SchemaPart(
         [
-            StoreTable("mirror_entry", of: .application),
-            StoreTable("mirror_holder", isCopied: false),
+            StoreTable("mirror_entry", rows: .operators, of: .application),
+            StoreTable("mirror_holder", rows: .operators, isCopied: false),
         ],
         sql: """
             -- What an old server has yet to hear of during a dual run; see `MirrorEntry`. It names no platform or device as a foreign key,

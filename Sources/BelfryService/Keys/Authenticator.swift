@@ -1,8 +1,10 @@
 import Crypto
-import FoundationEssentials
+package import FoundationEssentials
 import Hummingbird
 import KeyFiles
 import Metrics
+import SwiftASN1
+import X509
 
 /// Authenticates callers: a platform's devices by its secret, or an application's back end by its API key.
 ///
@@ -117,5 +119,52 @@ struct BasicCredentials: Sendable, Hashable {
             return nil
         }
         return (decoded[..<colon], Array(decoded[(colon + 1)...]))
+    }
+}
+
+/// An authenticated caller, as limits and idempotency identify it.
+package struct Principal: Sendable, Hashable {
+    package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
+        /// The devices of a platform, which share its secret.
+        case devices = 1
+        /// The back end of an application.
+        case sender = 2
+        /// The holder of a key of the admin API.
+        case admin = 3
+        /// The browsers at one network address, of one web platform.
+        case browsers = 4
+    }
+
+    package let kind: Kind
+    /// The key of the platform, the application or the admin key; for browsers a hash.
+    package let id: Int64
+
+    package init(_ kind: Kind, _ id: Int64) {
+        self.kind = kind
+        self.id = id
+    }
+
+    package init(_ platform: Platform) { self.init(.devices, platform.key.rawValue) }
+
+    package init(_ application: Application) { self.init(.sender, application.key.rawValue) }
+}
+
+/// Proves that the person who enters a certificate has its key. All who see the certificate know its fingerprint, and the fingerprint leads
+/// a sender's pushes to one platform: so without the key an operator has to enter it.
+package enum CertificateProof {
+    /// The text that the certificate's key signs, with SHA-256.
+    package static func text(for platform: UUID) -> String { "belfry gateway \(platform.lowercased)" }
+
+    /// - Parameter certificate: in DER.
+    static func isValid(
+        _ signature: [UInt8], by certificate: [UInt8], with fingerprint: [UInt8], for platform: UUID
+    ) -> Bool {
+        guard SHA256.hash(data: certificate).elementsEqual(fingerprint),
+            let key = try? Certificate(derEncoded: certificate).publicKey
+        else { return false }
+        let text = Array(Self.text(for: platform).utf8)
+        return [.sha256WithRSAEncryption, .ecdsaWithSHA256].contains { algorithm in
+            key.isValidSignature(signature, for: text, signatureAlgorithm: algorithm)
+        }
     }
 }

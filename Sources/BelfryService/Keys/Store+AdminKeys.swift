@@ -190,7 +190,7 @@ enum AdminKeyStatements {
 
 extension Schema {
     static let adminKeys = SchemaPart(
-        [StoreTable("admin_key")],
+        [StoreTable("admin_key", rows: .limit(.adminKeys))],
         sql: """
             -- Found by `public_id`. Bound to a tenant and an application; an operator's key to neither. Revoked keys are
             -- kept, even after their tenant and application, so these are not foreign keys.

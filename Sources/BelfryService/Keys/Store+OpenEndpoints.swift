@@ -140,9 +140,9 @@ enum OpenEndpointStatements {
 extension Schema {
     static let openEndpoints = SchemaPart(
         [
-            StoreTable("open_endpoint", of: .application),
-            StoreTable("gateway_credential", of: .platform),
-            StoreTable("gateway_feedback", of: .platform),
+            StoreTable("open_endpoint", rows: .limit(.openEndpoints), of: .application),
+            StoreTable("gateway_credential", rows: .perRow("platform", GatewayCredential.countMax), of: .platform),
+            StoreTable("gateway_feedback", rows: .perRow("device", 1), of: .platform),
         ],
         sql: """
             -- `allowed`: networks, separated by commas. `options`: a JSON object of texts.

@@ -172,7 +172,7 @@ enum IdempotencyStatements {
 
 extension Schema {
     static let idempotency = SchemaPart(
-        [StoreTable("idempotency", key: "name")],
+        [StoreTable("idempotency", rows: .quota(.idempotencyKeys), key: "name")],
         sql: """
             -- Requests that carried an `Idempotency-Key`, and their answers. `name`: a hash of the caller and its key.
             -- `request`: a hash of the request. `held_until_ms`: without an answer, how long the request may still be

@@ -40,4 +40,19 @@ extension Admin {
                     next_cursor: lines.count == limit ? lines.last.map { Cursor($0.number).text } : nil))
         }
     }
+
+    /// The nodes: `/admin/v1/nodes`, for operators alone.
+    struct Nodes: Sendable {
+        let factory: RouteFactory
+
+        var routes: [Route] { [factory.open(.get, "nodes", list)] }
+
+        private func list(_ call: Call) async throws -> Response {
+            try call.require(.read, on: .everything, called: "list of nodes")
+            let isServed = try await factory.absence() == nil
+            return try Response(
+                NodesReply(
+                    nodes: try await factory.store.nodes().withoutReplaced.map { NodeReply($0, isServed: isServed) }))
+        }
+    }
 }

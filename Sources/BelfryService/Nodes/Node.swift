@@ -246,7 +246,7 @@ enum NodeStatements {
 
 extension Schema {
     static let node = SchemaPart(
-        [StoreTable("node", key: "uuid", isCopied: false)],
+        [StoreTable("node", rows: .operators, key: "uuid", isCopied: false)],
         sql: """
             -- See `Node`. A node writes only its own row.
             CREATE TABLE node (

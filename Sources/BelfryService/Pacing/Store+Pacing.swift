@@ -102,7 +102,8 @@ enum PacingMigration: SchemaMigration {
     static let identifier = "0016 delivery rules (additive)"
     static let tables = [
         StoreTable(
-            "cap_use", key: "application_id, holder, push_id", of: .application, expiry: .init(.caps, "at_ms"))
+            "cap_use", rows: .derived("device"), key: "application_id, holder, push_id", of: .application,
+            expiry: .init(.caps, "at_ms"))
     ]
 
     static func run(in db: some SQLConnection) throws {

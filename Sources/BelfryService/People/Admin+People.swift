@@ -18,9 +18,8 @@ extension Admin {
             _ handler: @escaping @Sendable (Call, Person) async throws -> Response
         ) -> Route {
             Route(method: method, path: "people/:person_id\(action)") { call in
-                guard let key: Key<Person> = call.key("person_id"),
-                    let person = try await factory.store.person(key)
-                else { throw APIError.missing("person") }
+                let key: Key<Person> = try call.key("person_id").orMissing("person")
+                let person = try await factory.store.person(key).orMissing("person")
                 try call.require(.administer, on: Permission.Subject(person.bounds), called: "person")
                 return try await handler(call, person)
             }

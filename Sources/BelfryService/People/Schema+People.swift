@@ -1,11 +1,11 @@
 extension Schema {
     static let dashboard = SchemaPart(
         [
-            StoreTable("person"),
-            StoreTable("recovery_code", key: "person_id, code_hash"),
-            StoreTable("person_identity", key: "issuer, subject"),
-            StoreTable("dashboard_session", isCopied: false),
-            StoreTable("invitation"),
+            StoreTable("person", rows: .limit(.people)),
+            StoreTable("recovery_code", rows: .perRow("person", RecoveryCode.count), key: "person_id, code_hash"),
+            StoreTable("person_identity", rows: .perRow("person", 1), key: "issuer, subject"),
+            StoreTable("dashboard_session", rows: .perRow("person", DashboardSession.perPersonMax), isCopied: false),
+            StoreTable("invitation", rows: .limit(.invitations)),
         ],
         sql: """
             -- Found by `email`, in lower case. Bound as an admin key is, and kept as one is, so these are not foreign keys.

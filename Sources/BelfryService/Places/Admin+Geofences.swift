@@ -57,10 +57,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Geofence {
-            guard let key: Key<Geofence> = call.key("geofence_id"),
-                let geofence = try await factory.store.geofence(key, of: application.key)
-            else { throw APIError.missing("geofence") }
-            return geofence
+            let key: Key<Geofence> = try call.key("geofence_id").orMissing("geofence")
+            return try await factory.store.geofence(key, of: application.key).orMissing("geofence")
         }
     }
 

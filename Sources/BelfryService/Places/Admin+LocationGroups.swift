@@ -57,10 +57,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> LocationGroup {
-            guard let key: Key<LocationGroup> = call.key("group_id"),
-                let group = try await factory.store.locationGroup(key, of: application.key)
-            else { throw APIError.missing("location group") }
-            return group
+            let key: Key<LocationGroup> = try call.key("group_id").orMissing("location group")
+            return try await factory.store.locationGroup(key, of: application.key).orMissing("location group")
         }
     }
 

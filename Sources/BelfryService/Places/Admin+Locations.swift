@@ -34,9 +34,8 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            guard let key: Key<Location> = call.key("location_id"),
-                let location = try await factory.store.location(key, of: application.key)
-            else { throw APIError.missing("location") }
+            let key: Key<Location> = try call.key("location_id").orMissing("location")
+            let location = try await factory.store.location(key, of: application.key).orMissing("location")
             return try Response(LocationReply(location)).tagged(EntityTag(location.place))
         }
 
@@ -54,10 +53,7 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
             let location = try await factory.unlessDamaged {
-                guard let location = try await factory.store.location(key, of: application.key) else {
-                    throw APIError.missing("location")
-                }
-                return location
+                try await factory.store.location(key, of: application.key).orMissing("location")
             }
             try await factory.services.places.delete(key, named: location?.place.name, of: application, by: call.author)
             return Response(status: .noContent)

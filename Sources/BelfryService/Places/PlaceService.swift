@@ -17,10 +17,8 @@ package struct PlaceService: Sendable {
         change: @escaping @Sendable (Place) throws -> Place
     ) async throws -> Location {
         let line = AuditedChange(by: author, "location.update", application, ["location": "\(location)"])
-        return try await store.audited(line) {
-            let updated = try await store.update(location, of: application.key, change: change)
-            guard let updated else { throw StoreError.unknown("such location") }
-            return updated
+        return try await store.audited(line, orUnknown: "location") {
+            try await store.update(location, of: application.key, change: change)
         }
     }
 
@@ -29,11 +27,7 @@ package struct PlaceService: Sendable {
         _ location: Key<Location>, named name: String?, of application: Application, by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(by: author, "location.delete", application, ["name": name ?? "\(location)"])
-        try await store.audited(change) {
-            guard try await store.delete(location, of: application.key) else {
-                throw StoreError.unknown("such location")
-            }
-        }
+        try await store.audited(change, orUnknown: "location") { try await store.delete(location, of: application.key) }
     }
 
     package func create(
@@ -48,10 +42,8 @@ package struct PlaceService: Sendable {
         change: @escaping @Sendable (LocationGroupPlan) throws -> LocationGroupPlan
     ) async throws -> LocationGroup {
         let line = AuditedChange(by: author, "location_group.update", application, ["group": "\(group)"])
-        return try await store.audited(line) {
-            let updated = try await store.update(group, of: application.key, change: change)
-            guard let updated else { throw StoreError.unknown("such location group") }
-            return updated
+        return try await store.audited(line, orUnknown: "location group") {
+            try await store.update(group, of: application.key, change: change)
         }
     }
 
@@ -60,10 +52,8 @@ package struct PlaceService: Sendable {
         _ group: Key<LocationGroup>, named name: String?, of application: Application, by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(by: author, "location_group.delete", application, ["name": name ?? "\(group)"])
-        try await store.audited(change) {
-            guard try await store.delete(group, of: application.key) else {
-                throw StoreError.unknown("such location group")
-            }
+        try await store.audited(change, orUnknown: "location group") {
+            try await store.delete(group, of: application.key)
         }
     }
 
@@ -85,20 +75,14 @@ package struct PlaceService: Sendable {
     ) async throws -> Geofence {
         try await store.checkPlainText("data", in: application.key)
         let line = AuditedChange(by: author, "geofence.update", application, ["geofence": "\(geofence)"])
-        return try await store.audited(line) {
-            let updated = try await store.update(geofence, of: application.key, change: change)
-            guard let updated else { throw StoreError.unknown("such geofence") }
-            return updated
+        return try await store.audited(line, orUnknown: "geofence") {
+            try await store.update(geofence, of: application.key, change: change)
         }
     }
 
     package func delete(_ geofence: Key<Geofence>, of application: Application, by author: AuditAuthor) async throws {
         let change = AuditedChange(by: author, "geofence.delete", application, ["geofence": "\(geofence)"])
-        try await store.audited(change) {
-            guard try await store.delete(geofence, of: application.key) else {
-                throw StoreError.unknown("such geofence")
-            }
-        }
+        try await store.audited(change, orUnknown: "geofence") { try await store.delete(geofence, of: application.key) }
     }
 
     /// Takes over the geofences of another server; see `Store.importGeofences`.

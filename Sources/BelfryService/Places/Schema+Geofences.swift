@@ -2,10 +2,11 @@
 extension Schema {
     static let locations = SchemaPart(
         [
-            StoreTable("location", of: .application),
-            StoreTable("location_group", of: .application),
+            StoreTable("location", rows: .quota(.locations), of: .application),
+            StoreTable("location_group", rows: .quota(.locationGroups), of: .application),
             StoreTable(
-                "location_group_member", key: "group_id, position", of: .row(of: "location_group", by: "group_id")),
+                "location_group_member", rows: .perRow("location_group", LocationGroupPlan.locationsMax),
+                key: "group_id, position", of: .row(of: "location_group", by: "group_id")),
         ],
         sql: """
             -- `search`: the text that keywords are searched in, in lower case.
@@ -44,14 +45,15 @@ extension Schema {
 
     static let geofences = SchemaPart(
         [
-            StoreTable("geofence", of: .application),
-            StoreTable("geofence_location", key: "geofence_id, position", of: .geofence),
-            StoreTable("geofence_group", key: "geofence_id, position", of: .geofence),
+            StoreTable("geofence", rows: .quota(.geofences), of: .application),
+            StoreTable("geofence_location", rows: .derived("geofence"), key: "geofence_id, position", of: .geofence),
+            StoreTable("geofence_group", rows: .derived("geofence"), key: "geofence_id, position", of: .geofence),
             StoreTable(
-                "geofence_deletion", key: "application_id, changed_at_ms", of: .application,
+                "geofence_deletion", rows: .limit(.geofenceDeletions), key: "application_id, changed_at_ms",
+                of: .application,
                 expiry: .init(.geofences, "expires_at_ms")),
-            StoreTable("geofence_stamp", key: "application_id", of: .application),
-            StoreTable("geofence_update", key: "platform_id", of: .application),
+            StoreTable("geofence_stamp", rows: .perRow("application", 1), key: "application_id", of: .application),
+            StoreTable("geofence_update", rows: .derived("geofence"), key: "platform_id", of: .application),
         ],
         sql: """
             -- `phase`: see `GeofencePhase`; `due_at_ms` is when it ends. `changed_at_ms` is the stamp under which devices

@@ -40,8 +40,7 @@ extension Admin {
         }
 
         private func id(_ call: Call) throws -> String {
-            guard let id = call.text("channel_id") else { throw APIError.missing("channel") }
-            return id
+            try call.text("channel_id").orMissing("channel")
         }
     }
 

@@ -122,7 +122,7 @@ enum OpeningStatements {
 /// How often pushes were opened, by the hour.
 enum OpeningMigration: SchemaMigration {
     static let identifier = "0023 openings of pushes (additive)"
-    static let tables = [StoreTable("push_opening", key: "push_id, hour", of: .push)]
+    static let tables = [StoreTable("push_opening", rows: .derived("push"), key: "push_id, hour", of: .push)]
 
     static func run(in db: some SQLConnection) throws {
         try db.run(

@@ -2,12 +2,12 @@
 extension Schema {
     static let pushes = SchemaPart(
         [
-            StoreTable("push", of: .application),
-            StoreTable("push_progress", key: "push_id", of: .push),
-            StoreTable("tally", key: "push_id, answer", of: .push),
-            StoreTable("fan_out", key: "push_id, platform_id", of: .push),
-            StoreTable("batch", of: .push),
-            StoreTable("damaged_batch", key: "batch_id"),
+            StoreTable("push", rows: .quota(.content), of: .application),
+            StoreTable("push_progress", rows: .perRow("push", 1), key: "push_id", of: .push),
+            StoreTable("tally", rows: .derived("push"), key: "push_id, answer", of: .push),
+            StoreTable("fan_out", rows: .derived("push"), key: "push_id, platform_id", of: .push),
+            StoreTable("batch", rows: .derived("push"), of: .push),
+            StoreTable("damaged_batch", rows: .perRow("batch", 1), key: "batch_id"),
         ],
         sql: """
             -- The parts of a push that never change. `platforms`: the types of platform that the target named, separated by

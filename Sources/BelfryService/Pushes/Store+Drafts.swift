@@ -123,7 +123,8 @@ enum ComposeDraftMigration: SchemaMigration {
     static let identifier = "0011 compose drafts (additive)"
     static let tables = [
         StoreTable(
-            "compose_draft", key: "person_id, application_id, schedule_id", of: .application,
+            "compose_draft", rows: .perRow("person", ComposeDraft.perPersonMax),
+            key: "person_id, application_id, schedule_id", of: .application,
             expiry: .init(.drafts, "saved_at_ms"))
     ]
 

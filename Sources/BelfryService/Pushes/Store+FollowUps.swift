@@ -61,7 +61,7 @@ enum FollowUpStatements {
 /// Which pushes update and retract which.
 enum FollowUpMigration: SchemaMigration {
     static let identifier = "0019 follow-ups (additive)"
-    static let tables = [StoreTable("follow_up", key: "push_id")]
+    static let tables = [StoreTable("follow_up", rows: .perRow("push", 1), key: "push_id")]
 
     static func run(in db: some SQLConnection) throws {
         try db.run(

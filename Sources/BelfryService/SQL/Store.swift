@@ -130,3 +130,41 @@ enum DatabaseStatements {
             postgres: "pg_database_size(current_database()), current_setting('server_version') /* database.size */")
         """
 }
+
+/// A page of a longer list, and the length of the whole list.
+package struct ListPage<Element: Sendable>: Sendable {
+    package let elements: [Element]
+    /// Over all pages, not this one alone.
+    package let total: Int
+    /// Whether time ran out before all were looked at: the total is of those that were.
+    package let isPartial: Bool
+
+    package init(_ elements: [Element], total: Int, isPartial: Bool = false) {
+        self.elements = elements
+        self.total = total
+        self.isPartial = isPartial
+    }
+}
+
+extension ListPage: Equatable where Element: Equatable {}
+
+/// Receives measurements of a store's writes.
+package protocol StoreObserver: Sendable {
+    /// The number of waiting writes.
+    func writesWaiting(_ count: Int)
+    /// The duration of a transaction without the flush.
+    func transactionEnded(after duration: Duration)
+    /// The number of calls that an old server will never get, for want of room.
+    func unmirrored(_ count: Int)
+}
+
+extension StoreObserver {
+    package func unmirrored(_ count: Int) {}
+}
+
+package struct NoStoreObserver: StoreObserver {
+    package init() {}
+
+    package func writesWaiting(_ count: Int) {}
+    package func transactionEnded(after duration: Duration) {}
+}

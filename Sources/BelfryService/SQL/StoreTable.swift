@@ -1,4 +1,6 @@
-/// A table of the store: what its rows belong to, and how they are copied and deleted. Each is described beside its schema; deletions,
+import Synchronization
+
+/// A table of the store: what bounds its rows, what they belong to, and how they are copied and deleted. Each is described beside its schema; deletions,
 /// `belfry database copy` and the retention sweeper read that description.
 package struct StoreTable: Sendable {
     enum Owner: Hashable {
@@ -11,6 +13,20 @@ package struct StoreTable: Sendable {
         static let push = Owner.row(of: "push", by: "push_id")
         static let topic = Owner.row(of: "topic", by: "topic_id")
         static let geofence = Owner.row(of: "geofence", by: "geofence_id")
+    }
+
+    /// The bound on the rows that tenants make: nothing that they put into a table may grow without end.
+    enum RowBound {
+        case quota(Quota)
+        case limit(RowLimit)
+        /// So many for each row of another table.
+        case perRow(String, Int)
+        /// With the rows of another table that they are derived from.
+        case derived(String)
+        /// Rows are deleted at the age of this setting, and a rate limit bounds the callers that make them.
+        case retention(String)
+        /// Made by operators, or by the server for itself.
+        case operators
     }
 
     enum Engine { case sqlite, postgres }
@@ -28,6 +44,7 @@ package struct StoreTable: Sendable {
     }
 
     package let name: String
+    let rows: RowBound
     /// The columns of the primary key.
     let key: String
     /// Deleted after its rows are; nil where rows stay, or the database deletes them with those they refer to.
@@ -43,11 +60,12 @@ package struct StoreTable: Sendable {
     let engine: Engine?
 
     init(
-        _ name: String, key: String = "id", of owner: Owner? = nil, goesWithPlatform: Bool = false,
+        _ name: String, rows: RowBound, key: String = "id", of owner: Owner? = nil, goesWithPlatform: Bool = false,
         expiry: Expiry? = nil,
         isCopied: Bool = true, derivedColumn: String? = nil, in engine: Engine? = nil
     ) {
         self.name = name
+        self.rows = rows
         self.key = key
         self.owner = owner
         self.goesWithPlatform = goesWithPlatform || owner == .platform
@@ -65,8 +83,8 @@ package struct StoreTable: Sendable {
     static let postgres = all.filter { $0.engine != .sqlite }
 
     private static let migrations = [
-        StoreTable("grdb_migrations", key: "identifier", isCopied: false, in: .sqlite),
-        StoreTable("belfry_migration", key: "identifier", isCopied: false, in: .postgres),
+        StoreTable("grdb_migrations", rows: .operators, key: "identifier", isCopied: false, in: .sqlite),
+        StoreTable("belfry_migration", rows: .operators, key: "identifier", isCopied: false, in: .postgres),
     ]
 }
 
@@ -107,5 +125,47 @@ extension StoreTable {
     private func deleteSome(_ occasion: String, foundIn source: String? = nil, where condition: String) -> SQLText {
         let key = source == nil ? key : key.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
         return .deleteSome("\(occasion).\(name)", from: name, key: key, foundIn: source, where: condition)
+    }
+}
+
+/// A fixed limit on rows that tenants make, beside the quotas of applications, which an operator may set.
+///
+/// Operators' own rows have none.
+package struct RowLimit: Sendable, Hashable {
+    /// The name of the rows, in the plural.
+    package let things: String
+    /// The name of the rows' owner.
+    package let owner: String
+    package let most: Int
+    /// The advice on how to make room.
+    private let way: String
+
+    init(_ most: Int, _ things: String, of owner: String, _ way: String = "delete some first") {
+        self.most = most
+        self.things = things
+        self.owner = owner
+        self.way = way
+    }
+
+    package static let applications = RowLimit(10_000, "applications", of: "tenant")
+    package static let platforms = RowLimit(1_000, "platforms", of: "application")
+    package static let people = RowLimit(10_000, "people", of: "tenant")
+    /// Usable links.
+    package static let invitations = RowLimit(500, "open invitations and links", of: "tenant")
+    /// Keys that are not revoked. The newest revoked ones are kept, up to the same number.
+    package static let adminKeys = RowLimit(1_000, "admin keys", of: "tenant")
+    package static let openEndpoints = RowLimit(64, "open endpoints", of: "application")
+    /// The limit over all applications of a tenant.
+    package static let tenantOpenEndpoints = RowLimit(512, "open endpoints", of: "tenant")
+    /// Geofences that were deleted before their end, which devices have to remove until then.
+    package static let geofenceDeletions = RowLimit(
+        50_000, "deleted geofences that would not be over yet", of: "application", "let some of them end first")
+    package static let carmaApps = RowLimit(100, "apps of Carma", of: "application")
+    package static let carmaTriggers = RowLimit(1_000, "triggers of Carma", of: "app")
+
+    /// Throws `StoreError.conflict` if one more would exceed the limit.
+    package func check(_ use: Int) throws(StoreError) {
+        guard use >= most else { return }
+        throw .conflict("the \(owner) has \(use) \(things), which is the limit: \(way)")
     }
 }

@@ -1,3 +1,5 @@
+import GRDB
+
 /// The parts of the schema that only SQLite has, or stores differently.
 enum SQLiteTables {
     static let script = """
@@ -72,4 +74,31 @@ enum SQLiteTables {
         INSERT INTO tenant (id, uuid, name, created_at_ms)
         VALUES (1, randomblob(16), 'default', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
         """
+}
+
+/// The migrations, and which of them a database has.
+enum SQLiteSchema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration(Schema.identifier) { db in
+            for part in Schema.parts { try db.execute(sql: part.sql.sqlite) }
+            try db.execute(sql: SQLiteTables.script)
+            try Secrets.make(in: db)
+        }
+        for migration in Schema.migrations {
+            migrator.registerMigration(migration.identifier) { db in try migration.run(in: db) }
+        }
+        return migrator
+    }()
+
+    /// Brings the schema up to date, unless a newer program has migrated it.
+    static func migrate(_ pool: DatabasePool) throws {
+        let version = try pool.read(version)
+        if version.unknown.isEmpty, !version.missing.isEmpty { try migrator.migrate(pool) }
+    }
+
+    /// The migrations that a database has.
+    static func version(of db: Database) throws -> SchemaVersion {
+        SchemaVersion(applied: try migrator.appliedIdentifiers(db), known: migrator.migrations)
+    }
 }

@@ -104,17 +104,11 @@ extension Admin {
         private static let tooLate = APIError(.conflict, "The schedule has ended")
 
         private func found(_ call: Call, _ application: Application) async throws -> Schedule {
-            guard let schedule = try await factory.store.schedule(try key(call), of: application.key) else {
-                throw APIError.missing("schedule")
-            }
-            return schedule
+            try await factory.store.schedule(try key(call), of: application.key).orMissing("schedule")
         }
 
         private func key(_ call: Call) throws -> Key<Schedule> {
-            guard let key = call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
-                throw APIError.missing("schedule")
-            }
-            return key
+            try call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)).orMissing("schedule")
         }
     }
 }

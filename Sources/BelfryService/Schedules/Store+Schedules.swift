@@ -536,7 +536,7 @@ enum ScheduleStatements {
 
 extension Schema {
     static let schedules = SchemaPart(
-        [StoreTable("schedule", of: .application)],
+        [StoreTable("schedule", rows: .quota(.schedules), of: .application)],
         sql: """
             -- See `Schedule`. An ended schedule is kept for a while as a record of its result.
             CREATE TABLE schedule (
@@ -570,7 +570,10 @@ extension Schema {
 /// The previous release sends a recurring schedule at its next time and ends it. Paused ones are due in the year 9999, so it leaves them alone.
 enum RecurrenceMigration: SchemaMigration {
     static let identifier = "0012 recurring schedules (additive)"
-    static let tables = [StoreTable("schedule_run", of: .row(of: "schedule", by: "schedule_id"))]
+    static let tables = [
+        StoreTable(
+            "schedule_run", rows: .perRow("schedule", ScheduleRun.keptMax), of: .row(of: "schedule", by: "schedule_id"))
+    ]
 
     static func run(in db: some SQLConnection) throws {
         try db.run(

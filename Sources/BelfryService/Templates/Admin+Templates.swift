@@ -65,11 +65,8 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Template {
-            guard
-                let template = try await factory.store.template(
-                    named: (call.text("template") ?? "").asName, of: application.key)
-            else { throw APIError.missing("template") }
-            return template
+            try await factory.store.template(named: (call.text("template") ?? "").asName, of: application.key)
+                .orMissing("template")
         }
     }
 

@@ -152,8 +152,10 @@ enum TemplateStatements {
 enum TemplateMigration: SchemaMigration {
     static let identifier = "0014 templates (additive)"
     static let tables = [
-        StoreTable("template", of: .application),
-        StoreTable("template_version", key: "template_id, version", of: .row(of: "template", by: "template_id")),
+        StoreTable("template", rows: .perRow("application", Template.countMax), of: .application),
+        StoreTable(
+            "template_version", rows: .perRow("template", Template.versionsMax), key: "template_id, version",
+            of: .row(of: "template", by: "template_id")),
     ]
 
     static func run(in db: some SQLConnection) throws {

@@ -20,11 +20,10 @@ package struct TemplateService: Sendable {
         _ name: String, of application: Application, to content: Push.Content, by author: AuditAuthor
     ) async throws -> Template {
         try await check(content, of: application)
-        return try await store.audited(AuditedChange(by: author, "template.update", application, ["template": name])) {
-            guard let template = try await store.change(name, of: application.key, to: content) else {
-                throw StoreError.unknown("such template")
-            }
-            return template
+        return try await store.audited(
+            AuditedChange(by: author, "template.update", application, ["template": name]), orUnknown: "template"
+        ) {
+            try await store.change(name, of: application.key, to: content)
         }
     }
 
@@ -34,10 +33,10 @@ package struct TemplateService: Sendable {
         guard users.isEmpty else {
             throw StoreError.conflict("the template is used by \(users.prefix(3).joined(separator: ", "))")
         }
-        try await store.audited(AuditedChange(by: author, "template.delete", application, ["template": name])) {
-            guard try await store.delete(Template.self, named: name, of: application.key) else {
-                throw StoreError.unknown("such template")
-            }
+        try await store.audited(
+            AuditedChange(by: author, "template.delete", application, ["template": name]), orUnknown: "template"
+        ) {
+            try await store.delete(Template.self, named: name, of: application.key)
         }
     }
 

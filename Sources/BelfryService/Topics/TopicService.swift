@@ -28,10 +28,10 @@ package struct TopicService: Sendable {
         _ topic: Topic, of application: Application, expiresAt: Instant?, by author: AuditAuthor
     ) async throws -> Topic {
         let details = ["topic": topic.name, "expires_at": expiresAt?.text ?? "never"]
-        return try await store.audited(AuditedChange(by: author, "topic.update", application, details)) {
-            let changed = try await store.change(topic.key, of: application.key, expiresAt: expiresAt)
-            guard let changed else { throw StoreError.unknown("such topic") }
-            return changed
+        return try await store.audited(
+            AuditedChange(by: author, "topic.update", application, details), orUnknown: "topic"
+        ) {
+            try await store.change(topic.key, of: application.key, expiresAt: expiresAt)
         }
     }
 

@@ -86,8 +86,7 @@ extension Admin {
         }
 
         private func id(_ call: Call) throws -> String {
-            guard let id = call.text("user_id") else { throw APIError.missing("user") }
-            return id
+            try call.text("user_id").orMissing("user")
         }
     }
 

@@ -2,9 +2,9 @@
 extension Schema {
     static let users = SchemaPart(
         [
-            StoreTable("app_user", of: .application),
-            StoreTable("user_attribute", of: .application),
-            StoreTable("device_detail", key: "platform_id, device_id", of: .platform),
+            StoreTable("app_user", rows: .quota(.users), of: .application),
+            StoreTable("user_attribute", rows: .perRow("app_user", UserProfile.attributesMax), of: .application),
+            StoreTable("device_detail", rows: .perRow("device", 1), key: "platform_id, device_id", of: .platform),
         ],
         sql: """
             -- Found by `public_id`, the custom user id of the user's devices. `attributes` is a JSON object; see `UserAttribute`.

@@ -282,8 +282,12 @@ enum WebPushStatements {
 enum WebPushMigration: SchemaMigration {
     static let identifier = "0025 web push endpoints (additive)"
     static let tables = [
-        StoreTable("web_push_endpoint", of: .application, goesWithPlatform: true),
-        StoreTable("web_push_message", of: .row(of: "web_push_endpoint", by: "endpoint_id")),
+        StoreTable(
+            "web_push_endpoint", rows: .perRow("device", WebPushEndpoint.perDeviceMax), of: .application,
+            goesWithPlatform: true),
+        StoreTable(
+            "web_push_message", rows: .perRow("web_push_endpoint", WebPushEndpoint.messagesMax),
+            of: .row(of: "web_push_endpoint", by: "endpoint_id")),
     ]
 
     static func run(in db: some SQLConnection) throws {

@@ -90,9 +90,8 @@ package struct WebPushRoutes: Sendable {
 
     @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Response {
         let found = try await endpoint(request, context)
-        guard let id = context.messageID,
-            let answer = try await services.webPushEndpoints.answer(of: id, at: found.endpoint)
-        else { throw APIError.missing("message") }
+        let id = try context.messageID.orMissing("message")
+        let answer = try await services.webPushEndpoints.answer(of: id, at: found.endpoint).orMissing("message")
         var json = JSONWriter()
         json.object { json in json.string("state", answer.name) }
         return Response(json: json.buffer)
@@ -231,10 +230,7 @@ package struct WebPushRoutes: Sendable {
 
     private func endpoint(of device: Device, _ context: APIContext) async throws -> WebPushEndpoint {
         let endpoints = try await store.webPushEndpoints(of: device)
-        guard let endpoint = endpoints.first(where: { $0.key == context.endpointKey }) else {
-            throw APIError.missing("endpoint")
-        }
-        return endpoint
+        return try endpoints.first(where: { $0.key == context.endpointKey }).orMissing("endpoint")
     }
 }
 
@@ -295,6 +291,43 @@ private final class EndpointRates: Sendable {
             var bucket = TokenBucket(Self.limit, at: now)
             _ = bucket.take(under: Self.limit, at: now)
             buckets.set(bucket, for: hash)
+        }
+    }
+}
+
+extension Web {
+    /// Makes endpoints for pages, which give them with the browser's own keys to application servers. A browser is known as it is for its
+    /// registration.
+    struct Endpoints: Sendable {
+        let services: Services
+
+        func create(_ request: Request, on platform: Platform, _ access: WebAccess) async throws -> Response {
+            let body = try Body(json: try await request.bytes(atMost: Web.bodyBytesMax))
+            guard let token = body.subscription else { throw InvalidInput.missing("subscription") }
+            guard let uuid = body.device else { throw InvalidInput.missing("device_uuid") }
+            guard let device = try await services.store.device(uuid, on: platform.key), device.token == token,
+                let application = try await services.store.application(platform.applicationKey)
+            else { throw APIError(.notFound, "This platform has no device with that UUID and subscription") }
+            let made = try await services.webPushEndpoints.create(
+                body.endpoint, for: device, on: platform, of: application)
+            var json = JSONWriter()
+            json.object { $0.endpoint(made.endpoint, showing: ("path", WebPushEndpoint.path(made.capability))) }
+            return Response(status: .created, json: json.buffer)
+        }
+
+        private struct Body: Admin.Body {
+            static let fields = ["subscription", "device_uuid", "vapid_public_key"]
+            private(set) var subscription: DeviceToken?
+            private(set) var device: UUID?
+            private(set) var endpoint = NewWebPushEndpoint()
+
+            mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+                switch field {
+                case "subscription": subscription = try RegistrationBody.subscription(field, from: &reader)
+                case "device_uuid": device = try reader.uuid(field)
+                default: try endpoint.read(field, from: &reader)
+                }
+            }
         }
     }
 }

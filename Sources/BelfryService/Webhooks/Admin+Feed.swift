@@ -76,9 +76,8 @@ extension Admin {
 
         /// An event as it is posted, for as long as it is kept.
         private func event(_ call: Call, _ application: Application) async throws -> Response {
-            guard let key = WebhookEvent.key(call.text("event_id") ?? ""),
-                let event = try await factory.store.webhookEvent(key, of: application.key)
-            else { throw APIError.missing("event") }
+            let key = try WebhookEvent.key(call.text("event_id") ?? "").orMissing("event")
+            let event = try await factory.store.webhookEvent(key, of: application.key).orMissing("event")
             return Response(json: ByteBuffer(string: event.element(of: application.uuid)))
         }
     }

@@ -32,9 +32,8 @@ extension Admin {
             _ handler: @escaping @Sendable (Call, Webhook, Application) async throws -> Response
         ) -> Route {
             factory.application(method, "apps/:app_uuid/webhooks/:webhook_uuid\(below)", action) { call, application in
-                guard let uuid = call.uuid("webhook_uuid"),
-                    let webhook = try await factory.store.webhook(uuid, of: application.key)
-                else { throw APIError.missing("webhook") }
+                let uuid = try call.uuid("webhook_uuid").orMissing("webhook")
+                let webhook = try await factory.store.webhook(uuid, of: application.key).orMissing("webhook")
                 return try await handler(call, webhook, application)
             }
         }

@@ -389,11 +389,15 @@ enum WebhookStatements {
 enum WebhookMigration: SchemaMigration {
     static let identifier = "0027 webhooks (additive)"
     static let tables = [
-        StoreTable("webhook_feed", key: "application_id", of: .application),
-        StoreTable("webhook_event", of: .application, expiry: .init(.webhooks, "expires_at_ms")),
-        StoreTable("webhook", of: .application),
-        StoreTable("webhook_retry", key: "webhook_id, position"),
-        StoreTable("webhook_attempt", expiry: .init(.webhooks, "expires_at_ms"), isCopied: false),
+        StoreTable("webhook_feed", rows: .perRow("application", 1), key: "application_id", of: .application),
+        StoreTable(
+            "webhook_event", rows: .perRow("application", 1_000_000), of: .application,
+            expiry: .init(.webhooks, "expires_at_ms")),
+        StoreTable("webhook", rows: .perRow("application", Webhook.perApplicationMax), of: .application),
+        StoreTable("webhook_retry", rows: .perRow("webhook", Webhook.retriesMax), key: "webhook_id, position"),
+        StoreTable(
+            "webhook_attempt", rows: .perRow("webhook", WebhookAttempt.keptMax),
+            expiry: .init(.webhooks, "expires_at_ms"), isCopied: false),
     ]
 
     static func run(in db: some SQLConnection) throws {

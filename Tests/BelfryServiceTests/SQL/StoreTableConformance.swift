@@ -19,6 +19,29 @@ import Testing
         }
     }
 
+    /// Whatever leads to another table ends at a quota, a limit, or what operators make.
+    @Test func `every bound ends at a quota or limit`() throws {
+        let bounds = Dictionary(uniqueKeysWithValues: StoreTable.all.map { ($0.name, $0.rows) })
+        for (table, first) in bounds {
+            var (bound, steps) = (first, 0)
+            while let next = Self.next(bound) {
+                bound = try #require(bounds[next], "\(table)")
+                steps += 1
+                try #require(steps < 8, "\(table)")
+            }
+            if case .quota(let quota) = bound { #expect(Quotas.standard[quota] != nil, "\(table)") }
+            if case .limit(let limit) = bound { #expect(limit.most > 0, "\(table)") }
+        }
+    }
+
+    private static func next(_ bound: StoreTable.RowBound) -> String? {
+        switch bound {
+        case .perRow(let table, let most): most > 0 ? table : "nowhere"
+        case .derived(let table): table
+        case .quota, .limit, .retention, .operators: nil
+        }
+    }
+
     @Test func `both engines have the copied columns`() async throws {
         var columns: Set<[String]> = []
         for engine in Engine.allCases {

@@ -20,7 +20,7 @@ struct RegistrationRow {
         var (newLoads, sameLoads, theirLoads): ([Load], [Load], [Load]) = ([], [], [])
         try server.child.meter.resetPeak()
         for _ in 0..<environment.options.rounds {
-            newLoads.append(try await load(ours, next..<next + count, server.child))
+            newLoads.append(try await load(ours, next..<next + count, server.child, until: server.waitUntilIdle))
             sameLoads.append(try await load(ours, next..<next + count, server.child))
             theirLoads.append(try await load(theirs, next..<next + 2 * count, decoder))
             next += 2 * count
@@ -54,9 +54,14 @@ struct RegistrationRow {
         let written: Double
     }
 
-    private func load(_ load: HTTPLoad, _ numbers: Range<Int>, _ child: Child) async throws -> Load {
+    /// - Parameter done: CPU and bytes count until it returns: postings, tokens and the search index of new devices are merged some thousand
+    ///   at a time, which would count as the next load's.
+    private func load(
+        _ load: HTTPLoad, _ numbers: Range<Int>, _ child: Child, until done: () async throws -> Void = {}
+    ) async throws -> Load {
         let (cpu, written, count) = (child.meter.cpuMilliseconds, child.meter.writtenBytes, Double(numbers.count))
         let rate = try await load.run(numbers)
+        try await done()
         return Load(
             rate: rate, cpu: (child.meter.cpuMilliseconds - cpu) / count * 1_000,
             written: (child.meter.writtenBytes - written) / count)
