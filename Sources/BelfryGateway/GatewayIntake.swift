@@ -201,9 +201,7 @@ extension NewPush {
 extension GatewayRecord {
     /// The payload is as the sender wrote it: nothing in it is checked but that it is a JSON object.
     fileprivate func notification(for platform: Platform) throws(GatewayStatus) -> GatewayNotification {
-        guard case .object(let payload)? = try? JSONValue(json: payload) else {
-            throw .processingError
-        }
+        guard case .object(let payload)? = try? JSONValue(json: payload) else { throw .processingError }
         let use: AppleTokenUse = if case .apple(let use) = platform.kind { use } else { .app }
         let apple = ApplePush(
             verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: expiry != 0)

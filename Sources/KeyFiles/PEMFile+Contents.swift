@@ -16,9 +16,7 @@ extension PEMFile {
     /// The certificates of the text in DER, in their order.
     package func certificates() throws(KeyFileError) -> [[UInt8]] {
         let certificates = blocks.filter { ["CERTIFICATE", "X509 CERTIFICATE"].contains($0.label) }.map(\.bytes)
-        guard !certificates.isEmpty else {
-            throw KeyFileError(.incomplete, "it holds no certificate, but \(words)")
-        }
+        guard !certificates.isEmpty else { throw KeyFileError(.incomplete, "it holds no certificate, but \(words)") }
         return certificates
     }
 

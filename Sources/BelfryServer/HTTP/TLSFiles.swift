@@ -54,9 +54,7 @@ package struct TLSFiles: Sendable, Hashable {
         } else {
             configuration.applicationProtocols = ["http/1.1"]
         }
-        guard let context = try? NIOSSLContext(configuration: configuration) else {
-            throw TLSFault.mismatch(self)
-        }
+        guard let context = try? NIOSSLContext(configuration: configuration) else { throw TLSFault.mismatch(self) }
         return TLSIdentity(
             context: context, fingerprint: Array(SHA256.hash(data: try leaf.toDERBytes())),
             validFrom: Instant(milliseconds: Int64(leaf.notValidBefore) * 1_000),

@@ -57,9 +57,7 @@ extension Acrobits {
 
         /// The path behind `/acrobits/<key>`, where the whole address was given.
         private static func behindKey(_ text: Substring) -> Substring {
-            guard let root = text.range(of: "/\(Acrobits.root)/") else {
-                return text.drop { $0 == "/" }
-            }
+            guard let root = text.range(of: "/\(Acrobits.root)/") else { return text.drop { $0 == "/" } }
             return text[root.upperBound...].drop { $0 != "/" }.drop { $0 == "/" }
         }
 

@@ -134,9 +134,7 @@ extension JSONReader {
 
 extension RawRepresentable<String> where Self: CaseIterable {
     init(named text: String, field: String) throws(InvalidInput) {
-        guard let choice = Self(rawValue: text) else {
-            throw .choice(field, text, of: Self.allCases.map(\.rawValue))
-        }
+        guard let choice = Self(rawValue: text) else { throw .choice(field, text, of: Self.allCases.map(\.rawValue)) }
         self = choice
     }
 }

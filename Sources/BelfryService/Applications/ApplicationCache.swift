@@ -77,9 +77,7 @@ extension Application {
     ///
     /// - Parameter bindings: the hashes of further API keys, by application.
     init(_ row: some SQLRow, _ bindings: [UUID: [[UInt8]]]) throws {
-        guard let uuid = row.uuid(1) else {
-            throw StoreError.damaged("application \(row.integer(0))")
-        }
+        guard let uuid = row.uuid(1) else { throw StoreError.damaged("application \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
             sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)),

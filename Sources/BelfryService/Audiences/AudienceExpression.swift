@@ -350,9 +350,7 @@ enum AudienceReader {
         of property: DeviceProperty, _ value: JSONValue, _ field: String
     ) throws(InvalidInput) -> AudienceExpression {
         guard case .object(let members) = value else {
-            guard !property.isTime else {
-                throw InvalidInput(field: field, #"has to be such as {"within": "P30D"}"#)
-            }
+            guard !property.isTime else { throw InvalidInput(field: field, #"has to be such as {"within": "P30D"}"#) }
             return .term(.property(property, .equals(try values(texts(value, field), of: property, field))))
         }
         return try tests(of: property, Array(members), field)

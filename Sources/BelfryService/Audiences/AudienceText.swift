@@ -273,9 +273,7 @@ private struct AudienceTextParser {
     }
 
     private func value(_ written: Written, of property: DeviceProperty) throws(InvalidInput) -> UserAttribute {
-        guard property.hasTypes else {
-            return try AudienceReader.value(.string(written.text), of: property, field)
-        }
+        guard property.hasTypes else { return try AudienceReader.value(.string(written.text), of: property, field) }
         let value = written.isQuoted ? UserAttribute.text(written.text) : UserAttribute(bare: written.text)
         return try AttributeRules.value(value, field: field)
     }

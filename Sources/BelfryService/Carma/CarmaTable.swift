@@ -113,9 +113,7 @@ package struct CarmaTable: Sendable {
             case .none: continue
             }
         }
-        guard change.originalID != nil else {
-            throw InvalidInput(field: settings.identityColumn, "is missing")
-        }
+        guard change.originalID != nil else { throw InvalidInput(field: settings.identityColumn, "is missing") }
         if device.token != nil { change.devices = [device] }
         return change
     }

@@ -56,9 +56,7 @@ package struct DeviceToken: Sendable, Hashable {
 
     private static func apns(_ text: String) throws(InvalidInput) -> [UInt8] {
         try checkGiven(text)
-        guard let decoded = [UInt8](hex: text.utf8) else {
-            throw invalid("is not an APNs token: \(fault(of: text))")
-        }
+        guard let decoded = [UInt8](hex: text.utf8) else { throw invalid("is not an APNs token: \(fault(of: text))") }
         guard decoded.count <= apnsBytesMax else {
             throw invalid("is \(decoded.count) bytes, the limit is \(apnsBytesMax)")
         }

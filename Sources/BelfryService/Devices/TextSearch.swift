@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import Glibc
 
 /// Finds the devices whose texts contain a text, the newest first, from one snapshot.
 ///
@@ -28,8 +29,12 @@ struct TextSearch<Connection: SQLConnection> {
     ) throws {
         let before = before?.rawValue ?? .max
         guard !platforms.isEmpty else { return }
-        if let candidates = try candidates() ?? whole() {
-            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body, pause)
+        if let indexed = try candidates() {
+            guard try lookPast(indexed.mark, before: before, body, pause) else { return }
+            let older = indexed.devices.filter { $0 < before && $0 <= indexed.mark }
+            _ = try lookUp(older.sorted(by: >), body, pause)
+        } else if let whole = try whole() {
+            _ = try lookUp(whole.filter { $0 < before }, body, pause)
         } else {
             try passOver(before: before, body, pause)
         }
@@ -51,6 +56,24 @@ struct TextSearch<Connection: SQLConnection> {
             if some.endIndex < candidates.count, pause(Key(some[some.endIndex - 1])) { return false }
         }
         return true
+    }
+
+    /// Looks at the devices past the mark of the search index, which are the newest. Returns whether `body` and `pause` want more.
+    private func lookPast(
+        _ mark: Int64, before: Int64, _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+    ) throws -> Bool {
+        let statement = try db.prepared(TextSearchStatements.past)
+        var before = before
+        while true {
+            try budget.check()
+            let rows = try statement.all(mark, before, Self.rowsAtOnce) { (key: $0.integer(0), device: try found($0)) }
+            for row in rows {
+                if let device = row.device, try !body(device) { return false }
+            }
+            guard let last = rows.last, rows.count == Self.rowsAtOnce else { return true }
+            if pause(Key(last.key)) { return false }
+            before = last.key
+        }
     }
 
     private func passOver(
@@ -90,11 +113,12 @@ struct TextSearch<Connection: SQLConnection> {
         return importers.isEmpty ? nil : try db.device(importedAs: uuid, on: importers).map { [$0.rawValue] }
     }
 
-    /// All devices that may match; nil when there are too many, or they cannot be determined.
-    private func candidates() throws -> [Int64]? {
+    /// All devices up to the mark that may match, and the mark; nil when there are too many, or they cannot be determined.
+    private func candidates() throws -> (devices: Set<Int64>, mark: Int64)? {
         guard let sequences = TextGrams.sequences(in: text) else { return nil }
-        let unindexed = try db.prepared(TextSearchStatements.unindexed)
-        var found = try unindexed.all(Self.candidatesMax + 1) { $0.integer(0) }
+        let state = try db.prepared(TextSearchStatements.mark).first { (mark: $0.integer(0), newest: $0.integer(1)) }
+        guard let (mark, newest) = state, newest - mark <= Self.candidatesMax else { return nil }
+        var found = try db.prepared(TextSearchStatements.stale).all(Self.candidatesMax + 1) { $0.integer(0) }
         let segments = try db.prepared(TextSearchStatements.segments).all { $0.integer(0) }
         for start in stride(from: 0, to: segments.count, by: Self.segmentsAtOnce) {
             try budget.check()
@@ -103,7 +127,7 @@ struct TextSearch<Connection: SQLConnection> {
             found += try devices(at: places)
             guard found.count <= Self.candidatesMax else { return nil }
         }
-        return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
+        return found.count <= Self.candidatesMax ? (Set(found), mark) : nil
     }
 
     /// The positions, by segment, that have all the grams of one of the sequences.
@@ -165,16 +189,22 @@ enum TextSearchStatements {
         SELECT id, devices /* search.devices */ FROM search_index_segment WHERE id \(among: "$1")
         """
 
-    /// Devices past the mark, and those that changed since they were indexed.
-    static let unindexed: SQLText = """
-        SELECT id /* search.unindexed */
-          FROM (SELECT id FROM device
-                 WHERE id > (SELECT device_id FROM search_index WHERE id = 1)
-                 ORDER BY id LIMIT $1) AS behind
-        UNION ALL
-        SELECT device_id FROM search_index_stale
-         LIMIT $1
+    /// Scans the primary key.
+    static let past: SQLText = """
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid, reach, topics /* search.past */
+          FROM device
+         WHERE id > $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
         """
+
+    /// The mark of the search index, and the newest device.
+    static let mark: SQLText = """
+        SELECT device_id, coalesce((SELECT max(id) FROM device), 0) /* search.mark */ FROM search_index WHERE id = 1
+        """
+
+    /// Devices that changed since they were indexed.
+    static let stale: SQLText = "SELECT device_id /* search.stale */ FROM search_index_stale LIMIT $1"
 }
 
 /// Numbers by which a text is found from any sufficiently long part of it.
@@ -225,63 +255,79 @@ package enum TextGrams {
 package struct DeviceText: Sendable {
     /// The texts one after the other, each ended by a byte that UTF-8 does not use: a search makes one such array for
     /// each device that it inspects.
-    private var bytes: [UInt8] = []
-    private static let end: UInt8 = 0xFF
+    private let bytes: [UInt8]
+    fileprivate static let end: UInt8 = 0xFF
 
     package init(
         uuid: UUID, importedUUID: UUID? = nil, token: DeviceToken?, kind: PlatformKind, customUserID: String?,
         alias: String?
     ) {
-        bytes.reserveCapacity(2 * (token?.bytes.count ?? 0) + 128)
-        append(uuid)
-        if let importedUUID { append(importedUUID) }
-        if let token { kind.spellsTokensInHex ? append(hexOf: token.bytes) : append(token.bytes) }
-        if let customUserID { append(customUserID.utf8) }
-        if let alias { append(alias.utf8) }
+        let (user, alias) = (customUserID.map(Self.folded), alias.map(Self.folded))
+        var token = token?.bytes
+        if !kind.spellsTokensInHex, let text = token, !text.allSatisfy({ $0 < 0x80 }) {
+            token = Array(String(decoding: text, as: UTF8.self).caseFolded.utf8)
+        }
+        let sizeMax = 77 + 2 * (token?.count ?? 0) + (user?.utf8.count ?? 0) + (alias?.utf8.count ?? 0)
+        bytes = Array(unsafeUninitializedCapacity: sizeMax) { buffer, count in
+            var draft = Draft(buffer: buffer)
+            draft.append(uuid)
+            if let importedUUID { draft.append(importedUUID) }
+            if let token { kind.spellsTokensInHex ? draft.append(hexOf: token) : draft.append(token) }
+            if let user { draft.append(user.utf8) }
+            if let alias { draft.append(alias.utf8) }
+            count = draft.count
+        }
     }
 
     package var fields: [ArraySlice<UInt8>] { bytes.split(separator: Self.end) }
 
     /// - Parameter text: with case folded.
     package func contains(_ text: [UInt8]) -> Bool {
-        guard let first = text.first else { return true }
-        guard bytes.count >= text.count else { return false }
-        return bytes.withUnsafeBufferPointer { whole in
-            text.withUnsafeBufferPointer { text in
-                for start in 0...(whole.count - text.count) where whole[start] == first {
-                    if whole[start..<start + text.count].elementsEqual(text) { return true }
+        bytes.withUnsafeBytes { whole in
+            text.withUnsafeBytes { part in
+                guard let start = whole.baseAddress, let wanted = part.baseAddress else { return part.isEmpty }
+                return memmem(start, whole.count, wanted, part.count) != nil
+            }
+        }
+    }
+
+    /// ASCII is folded as it is copied.
+    private static func folded(_ text: String) -> String {
+        text.utf8.allSatisfy { $0 < 0x80 } ? text : text.caseFolded
+    }
+
+    private struct Draft {
+        let buffer: UnsafeMutableBufferPointer<UInt8>
+        var count = 0
+
+        mutating func append(_ uuid: UUID) {
+            withUnsafeBytes(of: uuid.uuid) { uuid in
+                for (index, byte) in uuid.enumerated() {
+                    if index == 4 || index == 6 || index == 8 || index == 10 { append(UInt8(ascii: "-")) }
+                    append(hexOf: byte)
                 }
-                return false
             }
+            append(DeviceText.end)
         }
-    }
 
-    private mutating func append(_ uuid: UUID) {
-        withUnsafeBytes(of: uuid.uuid) { uuid in
-            for (index, byte) in uuid.enumerated() {
-                if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
-                append(hexOf: byte)
-            }
+        mutating func append(hexOf token: [UInt8]) {
+            for byte in token { append(hexOf: byte) }
+            append(DeviceText.end)
         }
-        bytes.append(Self.end)
-    }
 
-    private mutating func append(hexOf token: [UInt8]) {
-        for byte in token { append(hexOf: byte) }
-        bytes.append(Self.end)
-    }
-
-    private mutating func append(hexOf byte: UInt8) {
-        bytes.append((byte >> 4).hexDigit)
-        bytes.append((byte & 15).hexDigit)
-    }
-
-    private mutating func append(_ text: some Collection<UInt8>) {
-        if text.allSatisfy({ $0 < 0x80 }) {
-            for byte in text { bytes.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
-        } else {
-            bytes.append(contentsOf: String(decoding: text, as: UTF8.self).caseFolded.utf8)
+        mutating func append(_ text: some Sequence<UInt8>) {
+            for byte in text { append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
+            append(DeviceText.end)
         }
-        bytes.append(Self.end)
+
+        private mutating func append(hexOf byte: UInt8) {
+            append((byte >> 4).hexDigit)
+            append((byte & 15).hexDigit)
+        }
+
+        private mutating func append(_ byte: UInt8) {
+            buffer[count] = byte
+            count += 1
+        }
     }
 }

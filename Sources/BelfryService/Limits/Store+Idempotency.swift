@@ -95,9 +95,7 @@ extension WriteSession {
 
 extension IdempotencyRecord {
     fileprivate init(_ row: some SQLRow) throws {
-        guard let idempotentID = row.uuid(1) else {
-            throw StoreError.damaged("a record of an Idempotency-Key")
-        }
+        guard let idempotentID = row.uuid(1) else { throw StoreError.damaged("a record of an Idempotency-Key") }
         let state: State =
             row.isNull(4)
             ? .held(until: Instant(milliseconds: row.integer(3)))

@@ -296,8 +296,6 @@ extension AccountPages {
     }
 
     private static func check(_ password: String, at field: String, _ visit: DashboardRequest) async throws {
-        guard try await visit.isPassword(password) else {
-            throw InvalidInput(field: field, "is not your password")
-        }
+        guard try await visit.isPassword(password) else { throw InvalidInput(field: field, "is not your password") }
     }
 }

@@ -54,9 +54,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
                 state.waiting.append(Waiting(entry: entry) { continuation.resume(with: $0) })
                 return true
             }
-            guard isIn else {
-                return continuation.resume(throwing: StoreError.overloaded(retryAfter: .seconds(1)))
-            }
+            guard isIn else { return continuation.resume(throwing: StoreError.overloaded(retryAfter: .seconds(1))) }
             runNext(in: store)
         }
     }

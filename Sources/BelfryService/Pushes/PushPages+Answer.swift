@@ -135,9 +135,7 @@ struct DeliveryStory: Sendable {
         if let registeredAt = device.lastSeenAt, registeredAt > receipt.push.acceptedAt {
             reasons.append("It last registered at \(registeredAt.minute), after the push was accepted.")
         }
-        guard let target = request?.target else {
-            return reasons + ["The target of the push is no longer known."]
-        }
+        guard let target = request?.target else { return reasons + ["The target of the push is no longer known."] }
         if let platforms = target.platforms, !platforms.contains(platform.kind) {
             reasons.append("The push is not for its type of platform.")
         }

@@ -40,9 +40,7 @@ package struct PushService: Sendable {
     /// A database fault here is ignored, since the push is accepted already.
     package func unmatchedNames(of push: Push, _ target: Target) async -> UnresolvedTargets? {
         let isNaming = target.devices != nil || !target.topics.isEmpty || !target.customUserIDs.isEmpty
-        guard isNaming, let names = try? await store.unmatchedNames(of: push.key), !names.isEmpty else {
-            return nil
-        }
+        guard isNaming, let names = try? await store.unmatchedNames(of: push.key), !names.isEmpty else { return nil }
         return names
     }
 

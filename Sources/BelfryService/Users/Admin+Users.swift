@@ -158,9 +158,7 @@ enum SignedUserID {
         let isSigned = secrets.contains {
             HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed, using: $0)
         }
-        guard isSigned else {
-            throw fault("is signed with another secret than the shared secret of the application")
-        }
+        guard isSigned else { throw fault("is signed with another secret than the shared secret of the application") }
         return try id(in: payload)
     }
 

@@ -259,9 +259,7 @@ public struct FCMCredentials: Sendable {
 
     /// They are put into a path and into JSON unescaped.
     static func plain(_ text: String?, _ field: String) throws(FCMCredentialsError) -> String {
-        guard let text, !text.isEmpty else {
-            throw FCMCredentialsError(.file, "\(field) is missing in the file")
-        }
+        guard let text, !text.isEmpty else { throw FCMCredentialsError(.file, "\(field) is missing in the file") }
         let isPlain = text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         guard isPlain else { throw FCMCredentialsError(.file, "\(field) contains invalid characters") }
         return text

@@ -129,9 +129,7 @@ package struct GCMPlatformCredentials: PlatformCredentials {
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
-        guard Outbound.isWord(key) else {
-            throw InvalidInput(field: "gcm_api_key", "holds other than visible ASCII")
-        }
+        guard Outbound.isWord(key) else { throw InvalidInput(field: "gcm_api_key", "holds other than visible ASCII") }
         _ = try Outbound.checkedTLS(trustRoots: trustRootsPEM)
     }
 

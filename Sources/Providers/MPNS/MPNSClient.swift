@@ -62,9 +62,7 @@ public struct MPNSChannel: Sendable, Hashable {
         }
         let authority = uri.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
         // A user part or a backslash would make the host ambiguous.
-        guard !authority.contains(where: { "@\\".contains($0) }) else {
-            throw MPNSError("channel has a user part")
-        }
+        guard !authority.contains(where: { "@\\".contains($0) }) else { throw MPNSError("channel has a user part") }
         let host = authority.prefix { $0 != ":" }.lowercased()
         guard host.hasSuffix(domain) else { throw MPNSError("channel leads elsewhere than \(domain)") }
         self.uri = uri

@@ -108,9 +108,7 @@ public struct WNSChannel: Sendable, Hashable {
         }
         let authority = uri.dropFirst(8).prefix { !"/?#".contains($0) }
         // A user part or a backslash would make the host ambiguous.
-        guard !authority.contains(where: { "@\\".contains($0) }) else {
-            throw WNSError("channel has a user part")
-        }
+        guard !authority.contains(where: { "@\\".contains($0) }) else { throw WNSError("channel has a user part") }
         let host = authority.prefix { $0 != ":" }.lowercased()
         guard host.hasSuffix(domain) else { throw WNSError("channel leads elsewhere than \(domain)") }
         self.uri = uri

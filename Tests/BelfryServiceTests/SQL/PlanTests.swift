@@ -71,6 +71,7 @@ import Testing
         Plan(SearchIndexStatements.deletePostings, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(
             TextSearchStatements.newest, "USING COVERING INDEX device_reach (platform_id=? AND reach=? AND rowid<?)"),
+        Plan(TextSearchStatements.past, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(TextSearchStatements.postings, "USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(DeviceCountStatements.kept, "USING PRIMARY KEY (platform_id=?)"),
         Plan(DeviceCountStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
