@@ -1,5 +1,4 @@
 package import FoundationEssentials
-import Glibc
 
 /// Finds the devices whose texts contain a text, the newest first, from one snapshot.
 ///
@@ -283,10 +282,13 @@ package struct DeviceText: Sendable {
 
     /// - Parameter text: with case folded.
     package func contains(_ text: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes { whole in
-            text.withUnsafeBytes { part in
-                guard let start = whole.baseAddress, let wanted = part.baseAddress else { return part.isEmpty }
-                return memmem(start, whole.count, wanted, part.count) != nil
+        guard let first = text.first, bytes.count >= text.count else { return text.isEmpty }
+        return bytes.withUnsafeBufferPointer { whole in
+            text.withUnsafeBufferPointer { text in
+                for start in 0...(whole.count - text.count) where whole[start] == first {
+                    if whole[start..<start + text.count].elementsEqual(text) { return true }
+                }
+                return false
             }
         }
     }

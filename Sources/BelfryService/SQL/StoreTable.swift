@@ -61,8 +61,7 @@ package struct StoreTable: Sendable {
 
     init(
         _ name: String, rows: RowBound, key: String = "id", of owner: Owner? = nil, goesWithPlatform: Bool = false,
-        expiry: Expiry? = nil,
-        isCopied: Bool = true, derivedColumn: String? = nil, in engine: Engine? = nil
+        expiry: Expiry? = nil, isCopied: Bool = true, derivedColumn: String? = nil, in engine: Engine? = nil
     ) {
         self.name = name
         self.rows = rows

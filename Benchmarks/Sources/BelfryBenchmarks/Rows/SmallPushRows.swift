@@ -22,7 +22,7 @@ struct SmallPushRows {
         }
     }
 
-    var count: Int { environment.options.quick ? 20_000 : 100_000 }
+    var count: Int { environment.options.quick ? 20_000 : 30_000 }
 
     struct Load {
         /// Pushes per second: accepted, and accepted and delivered.
