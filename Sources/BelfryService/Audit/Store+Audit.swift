@@ -22,9 +22,7 @@ extension Store {
     }
 
     func audited(_ change: AuditedChange, orUnknown thing: String, _ work: () async throws -> Bool) async throws {
-        try await audited(change) {
-            guard try await work() else { throw StoreError.unknown("such \(thing)") }
-        }
+        try await audited(change) { guard try await work() else { throw StoreError.unknown("such \(thing)") } }
     }
 
     /// The line of whoever sent a push; nil where the log has none, as of a push by an application's own key or a schedule.

@@ -199,7 +199,8 @@ enum TextSearchStatements {
 
     /// The mark of the search index, and the newest device.
     static let mark: SQLText = """
-        SELECT device_id, coalesce((SELECT max(id) FROM device), 0) /* search.mark */ FROM search_index WHERE id = 1
+        SELECT device_id, coalesce((SELECT id FROM device ORDER BY id DESC LIMIT 1), 0) /* search.mark */
+          FROM search_index WHERE id = 1
         """
 
     /// Devices that changed since they were indexed.

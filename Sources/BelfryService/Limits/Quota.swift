@@ -1,5 +1,4 @@
 import GRDB
-import Hummingbird
 import PostgreSQL
 
 /// A limit on what one caller may store, so that no application fills the database for the others.
@@ -167,18 +166,4 @@ enum PostgresQuotaStatements {
                        AND reach > 0
                      LIMIT $3) AS own) AS found
         """
-}
-
-extension Admin {
-    /// How much of its quotas an application uses: `/admin/v1/apps/:app_uuid/quotas`.
-    struct Quotas: Sendable {
-        let factory: RouteFactory
-
-        var routes: [Route] { [factory.application(.get, "apps/:app_uuid/quotas", .read, list)] }
-
-        private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let quotas = try await factory.store.quotas(of: application.key)
-            return try Response(QuotasReply(quotas: quotas.map(QuotasReply.Quota.init)))
-        }
-    }
 }
