@@ -52,7 +52,7 @@ extension APIError {
 }
 
 extension Optional {
-    /// The value, or a 404 that says what there is not.
+    /// Returns the value, or throws a 404 that names what is missing.
     func orMissing(_ thing: String) throws(APIError) -> Wrapped {
         guard let self else { throw .missing(thing) }
         return self

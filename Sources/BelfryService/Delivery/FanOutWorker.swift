@@ -1,5 +1,4 @@
 import Logging
-import Synchronization
 
 /// Turns pushes into batches: takes a due fan-out, writes its next devices as batches, and hands it back.
 ///

@@ -29,7 +29,7 @@ struct TextSearch<Connection: SQLConnection> {
         let before = before?.rawValue ?? .max
         guard !platforms.isEmpty else { return }
         if let indexed = try candidates() {
-            guard try lookPast(indexed.mark, before: before, body) else { return }
+            guard try lookPast(indexed.mark, before: before, body, pause) else { return }
             let older = indexed.devices.filter { $0 < before && $0 <= indexed.mark }
             _ = try lookUp(older.sorted(by: >), body, pause)
         } else if let whole = try whole() {
@@ -57,12 +57,15 @@ struct TextSearch<Connection: SQLConnection> {
         return true
     }
 
-    /// Looks at the devices past the mark of the search index, which are the newest. Returns whether `body` wants more.
+    /// Looks at the devices past the mark of the search index, which are the newest. Returns whether `body` and `pause` want more.
     ///
-    /// They are read as they lie, and seldom more than two segments: a pause would leave out what the index names.
-    private func lookPast(_ mark: Int64, before: Int64, _ body: (Key<Device>) throws -> Bool) throws -> Bool {
+    /// There is no pause among the first, as many as two segments have: it would leave out what the index names. More are
+    /// there only while the index is far behind.
+    private func lookPast(
+        _ mark: Int64, before: Int64, _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+    ) throws -> Bool {
         let statement = try db.prepared(TextSearchStatements.past)
-        var before = before
+        var (before, count) = (before, 0)
         while true {
             try budget.check()
             let rows = try statement.all(mark, before, Self.rowsAtOnce) { (key: $0.integer(0), device: try found($0)) }
@@ -70,7 +73,8 @@ struct TextSearch<Connection: SQLConnection> {
                 if let device = row.device, try !body(device) { return false }
             }
             guard let last = rows.last, rows.count == Self.rowsAtOnce else { return true }
-            before = last.key
+            (before, count) = (last.key, count + rows.count)
+            if count >= 2 * SegmentDraft.devicesMax, pause(Key(before)) { return false }
         }
     }
 

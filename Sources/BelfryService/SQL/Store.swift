@@ -1,5 +1,4 @@
 package import FoundationEssentials
-import Synchronization
 
 /// The store over a database of either engine: `SQLiteStore` and `PostgresStore`.
 ///

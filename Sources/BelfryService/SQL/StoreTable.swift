@@ -1,7 +1,5 @@
-import Synchronization
-
-/// A table of the store: what bounds its rows, what they belong to, and how they are copied and deleted. Each is described beside its schema; deletions,
-/// `belfry database copy` and the retention sweeper read that description.
+/// A table of the store: what bounds its rows, what they belong to, and how they are copied and deleted. Each is described beside its
+/// schema; deletions, `belfry database copy` and the retention sweeper read that description.
 package struct StoreTable: Sendable {
     enum Owner: Hashable {
         /// An application, which the column `application_id` names.
