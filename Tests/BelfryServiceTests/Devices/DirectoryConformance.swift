@@ -161,7 +161,9 @@ import Testing
                     (after, pages) = (page.next, pages + 1)
                 } while after != nil && pages < 100
                 #expect(found == whole.devices, "\(search)")
-                #expect((2...10).contains(pages), "\(search): \(pages) pages")
+                // The newest are looked at in whole where the index has the others.
+                let range = search.text == "straw" ? 1...1 : 2...10
+                #expect(range.contains(pages), "\(search): \(pages) pages")
             }
             let straws = try await store.devices(
                 DeviceSearch(platforms: platforms, text: "stra"), after: nil, limit: 3_000
