@@ -34,7 +34,7 @@ struct ApplicationPages {
             },
             empty: wanted.isEmpty ? "No applications yet." : "No applications match.",
             emptyLink: visit.mayCreateApplications ? Link("New application", Address.path("apps", "new")) : nil)
-        if all.count > after + Self.perPage {
+        if all.dropFirst(after).count > Self.perPage {
             table.next = Address.query(
                 Address.path("apps"), [("q", visit.query["q"]), ("from", String(after + Self.perPage))])
         }

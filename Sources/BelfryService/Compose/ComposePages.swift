@@ -7,6 +7,7 @@ struct ComposePages {
 
     /// Room for a form with the most device ids, and a file of them.
     static let bodyBytesMax = 512 << 10
+    private static let reviewedMax = 1_000_000_000
 
     var routes: [PageRoute] {
         [
@@ -277,7 +278,7 @@ struct ComposePages {
             // The audience may have grown since it was shown, or what stood beside the form was shown for another.
             let reviewed = Int(visit.form["reviewed"]) ?? -1
             let shown = visit.form[FormData.reviewedField]
-            guard reviewed >= 0, outlook.count.devices <= max(reviewed * 2, reviewed + 100),
+            guard 0...Self.reviewedMax ~= reviewed, outlook.count.devices <= max(reviewed * 2, reviewed + 100),
                 shown.isEmpty || shown == visit.form.reviewedDigest
             else { break }
             if outlook.count.isLarge, visit.form["confirm"] != context.application.name {

@@ -90,8 +90,8 @@ struct DashboardRequest: Sendable {
     /// Whether the address of the server is known, so that links that begin with it work elsewhere.
     var isAddressKnown: Bool { services.options.address.known(request, context) != nil }
 
-    /// The number that a query gives for the next part of a list.
-    func number(_ name: String) -> Int64? { Int64(query[name]).flatMap { $0 >= 0 ? $0 : nil } }
+    /// The number that a query gives for the next part of a list. Sums with it and products with small numbers do not overflow.
+    func number(_ name: String) -> Int64? { Int64(query[name]).flatMap { $0 >= 0 ? min($0, .max >> 16) : nil } }
 }
 
 extension APIError {

@@ -61,7 +61,7 @@ struct PlacePages {
                 ? form ?? Self.form(application, visit.mapFrame.map { MapPoint($0.latitude, $0.longitude) } ?? point)
                 : nil)
         let most = max(point == nil ? locations.total : 0, groups.total, geofences.total)
-        if query.offset + query.size < most {
+        if query.offset < most - query.size {
             let next = [("q", visit.query["q"]), ("page", String(number + 1))]
             page.sections[1].add {
                 ButtonRow([Link("More places", Address.query(Address.of(application, "places"), next))])
