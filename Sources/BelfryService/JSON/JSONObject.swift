@@ -138,8 +138,9 @@ extension JSONObject: Hashable {
     }
 }
 
-/// A key by its bytes: Swift compares texts canonically.
-private struct KeyBytes: Hashable {
+/// A text that is compared by its bytes, where Swift compares canonically, and hashed by them: any number of texts that are canonically
+/// equal have one hash.
+struct KeyBytes: Hashable {
     private let key: String
 
     init(_ key: String) { self.key = key }
@@ -148,8 +149,11 @@ private struct KeyBytes: Hashable {
         left.key.utf8.count == right.key.utf8.count && left.key.utf8.elementsEqual(right.key.utf8)
     }
 
-    /// Equal bytes are equal texts too.
-    func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    func hash(into hasher: inout Hasher) {
+        var key = key
+        key.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
 }
 
 extension [JSONObject.Member] {

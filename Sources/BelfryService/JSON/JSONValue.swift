@@ -102,7 +102,8 @@ extension JSONValue: Hashable {
         case .bool(let bool): hasher.combine(bool)
         case .integer(let integer): hasher.combine(integer)
         case .number(let number): hasher.combine(number)
-        case .string(let text): hasher.combine(text)
+        // By its bytes, as it is compared: texts that Unicode takes for equal would all have one hash.
+        case .string(let text): hasher.combine(KeyBytes(text))
         case .array(let elements): hasher.combine(elements)
         case .object(let members): hasher.combine(members)
         }

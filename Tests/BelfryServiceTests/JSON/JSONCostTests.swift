@@ -1,6 +1,7 @@
-import BelfryService
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// Whatever its shape, a text costs about what a flat one of the same length does, on a thread with a small stack too.
 ///
@@ -43,6 +44,13 @@ import Testing
         let (value, flatValue) = (try JSONValue(json: text), try JSONValue(json: flat))
         #expect(try ratio({ _ = try JSONValue(json: text) }, to: { _ = try JSONValue(json: flat) }) <= 5)
         #expect(try ratio({ _ = value.storedText }, to: { _ = flatValue.storedText }) <= 5)
+    }
+
+    @Test func `texts that Unicode takes for equal differ in hash`() {
+        let texts = ["a\u{301}\u{323}", "a\u{323}\u{301}"]
+        #expect(texts[0] == texts[1] && KeyBytes(texts[0]) != KeyBytes(texts[1]))
+        #expect(KeyBytes(texts[0]).hashValue != KeyBytes(texts[1]).hashValue)
+        #expect(JSONValue.string(texts[0]).hashValue != JSONValue.string(texts[1]).hashValue)
     }
 
     @Test func `a token nested to the limit costs a flat one's`() throws {
