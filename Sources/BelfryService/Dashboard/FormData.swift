@@ -135,18 +135,20 @@ extension String {
 enum ListedNames {
     /// Commas in quotation marks belong to the name; two quotation marks there are one.
     static func read(_ text: String) -> [String] {
-        var (names, name, isQuoted) = ([String](), "", false)
+        var (names, name, isQuoted, isBlank) = ([String](), "", false, true)
         var rest = text[...]
         while let character = rest.popFirst() {
             if character.isNewline || character == "," && !isQuoted {
                 names.append(name.trimmed)
-                (name, isQuoted) = ("", false)
+                (name, isQuoted, isBlank) = ("", false, true)
             } else if character == "\"", isQuoted, rest.first == "\"" {
                 name.append(rest.removeFirst())
-            } else if character == "\"", isQuoted || name.allSatisfy(\.isWhitespace) {
+                isBlank = false
+            } else if character == "\"", isQuoted || isBlank {
                 isQuoted.toggle()
             } else {
                 name.append(character)
+                isBlank = isBlank && character.isWhitespace
             }
         }
         return (names + [name.trimmed]).filter { !$0.isEmpty }

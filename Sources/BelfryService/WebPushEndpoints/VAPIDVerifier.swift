@@ -121,5 +121,10 @@ extension SigningKey {
 
 extension Substring {
     /// Without spaces at its ends.
-    var trimmedSpaces: String { String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " }.reversed()) }
+    /// By bytes: a step back over flags counts all those before it.
+    var trimmedSpaces: String {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let rest = utf8.drop(while: isSpace)
+        return rest.lastIndex { !isSpace($0) }.map { String(Substring(rest[...$0])) } ?? ""
+    }
 }

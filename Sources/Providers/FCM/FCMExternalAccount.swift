@@ -274,8 +274,9 @@ extension ExternalAccount {
             }
             text = value
         }
-        let blanks = { (character: Character) in character.isWhitespace }
-        let token = String(text.drop(while: blanks).reversed().drop(while: blanks).reversed())
+        let isBlank = { (byte: UInt8) in byte == 0x20 || 0x09...0x0D ~= byte }
+        let rest = text.utf8.drop(while: isBlank)
+        let token = rest.lastIndex { !isBlank($0) }.map { String(Substring(rest[...$0])) } ?? ""
         guard Outbound.isWord(token) else {
             throw AccessTokenError(
                 isRefusal: true, "\(field): what is there is \(token.isEmpty ? "empty" : "no subject token")")
