@@ -123,7 +123,7 @@ extension Audience {
         let (name, rest) = word.splitAtColon
         if name == "meant" {
             guard let value = try? JSONValue(json: rest?.utf8 ?? "".utf8[...]),
-                let expression = try? AudienceExpression(json: value, field: ""),
+                let expression = try? AudienceExpression(stored: value),
                 let audience = Audience(&words, depth: depth + 1)
             else { return nil }
             self = .meant(by: expression, audience)

@@ -16,6 +16,8 @@ package indirect enum AudienceExpression: Sendable, Hashable {
     package static let termsMax = 64
     /// The most values of all terms together.
     package static let valuesMax = 1_024
+    /// How deep they stand in one another with all segments written out, as they are stored: JSON has two levels for each.
+    static let storedDepthMax = 28
 }
 
 /// One condition on a device. A list of values means one of them.
@@ -132,7 +134,7 @@ extension AudienceExpression {
         }
     }
 
-    private var depth: Int {
+    var depth: Int {
         switch self {
         case .all(let parts), .any(let parts): 1 + (parts.map(\.depth).max() ?? 0)
         case .not(let part): 1 + part.depth
@@ -197,8 +199,11 @@ extension AudienceExpression {
         try check(field)
     }
 
+    /// Reads the stored JSON form. It was validated when it was accepted, and may be larger since: with its segments written out.
+    init(stored value: JSONValue) throws(InvalidInput) { try self.init(value, "where", depth: 1) }
+
     private init(_ value: JSONValue, _ field: String, depth: Int) throws(InvalidInput) {
-        guard depth <= Self.depthMax else {
+        guard depth <= Self.storedDepthMax else {
             throw InvalidInput(field: field, "is too deep, the limit is \(Self.depthMax) expressions in one another")
         }
         guard case .object(let members) = value else {
@@ -228,9 +233,6 @@ extension AudienceExpression {
             throw InvalidInput(field: field, "has to be an array, it is \(value.typeName)\(isMeant)")
         }
         guard !elements.isEmpty else { throw InvalidInput(field: field, "is empty") }
-        guard elements.count <= termsMax else {
-            throw InvalidInput(field: field, "has \(elements.count) elements, the limit is \(termsMax)")
-        }
         var parts: [AudienceExpression] = []
         for (index, element) in elements.enumerated() {
             parts.append(try Self(element, "\(field)[\(index)]", depth: depth + 1))
@@ -338,10 +340,6 @@ enum AudienceReader {
         guard case .array(let elements) = value, !elements.isEmpty else {
             throw InvalidInput(field: field, "has to be a string or a list of strings, it is \(value.typeName)")
         }
-        guard elements.count <= AudienceExpression.valuesMax else {
-            throw InvalidInput(
-                field: field, "has \(elements.count) values, the limit is \(AudienceExpression.valuesMax)")
-        }
         return try value.strings(field)
     }
 
@@ -382,11 +380,7 @@ enum AudienceReader {
                 throw InvalidInput(field: own, "is no test of a time; they are <, <=, >, >= and within")
             }
             if word == "in" || word == "=" || word == "!=", case .array(let elements) = value {
-                guard !elements.isEmpty, elements.count <= AudienceExpression.valuesMax else {
-                    throw InvalidInput(
-                        field: own,
-                        "has \(elements.count) values, it has to have 1 to \(AudienceExpression.valuesMax)")
-                }
+                guard !elements.isEmpty else { throw InvalidInput(field: own, "is empty") }
                 var values: [UserAttribute] = []
                 for element in elements { values.append(try Self.value(element, of: property, own)) }
                 found.append(test(word, property, values))

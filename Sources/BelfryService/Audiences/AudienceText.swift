@@ -359,6 +359,7 @@ private struct AudienceTextParser {
     }
 
     private func fault(_ problem: String) -> InvalidInput {
-        InvalidInput(field: field, "cannot be read at character \(position + 1): \(problem)")
+        let place = String(decoding: bytes[..<position], as: UTF8.self).unicodeScalars.count + 1
+        return InvalidInput(field: field, "cannot be read at character \(place): \(problem)")
     }
 }

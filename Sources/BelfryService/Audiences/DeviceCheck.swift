@@ -32,7 +32,7 @@ extension DeviceCheck {
         let isNegated = word.hasPrefix("unless:")
         guard isNegated || word.hasPrefix("check:"), let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")),
             let value = try? JSONValue(json: word.utf8[word.utf8.index(after: colon)...]),
-            case .term(let term)? = try? AudienceExpression(json: value, field: "")
+            case .term(let term)? = try? AudienceExpression(stored: value)
         else { return nil }
         switch term {
         case .imported: self.init(.imported, isNegated: isNegated)

@@ -90,6 +90,12 @@ extension AudienceExpression {
                     field: "target.where",
                     "has more than \(Self.resolvedValuesMax) values with those of its segments, which is the limit")
             }
+            guard resolved.depth <= Self.storedDepthMax else {
+                throw InvalidInput(
+                    field: "target.where",
+                    "has expressions in one another, deeper than \(Self.storedDepthMax) with its segments, which is the limit"
+                )
+            }
         }
         guard resolved.segments.isEmpty else {
             throw InvalidInput(
@@ -114,6 +120,7 @@ extension AudienceExpression {
         let written = replacing { term in
             guard case .campaign(let report, let name) = term else { return nil }
             let pushes = receipts[name] ?? []
+            guard !pushes.isEmpty else { return .not(.term(.everyone)) }
             return .term(report.map { .reported($0, pushes) } ?? .sent(pushes))
         }
         guard written.valueCount <= Self.resolvedValuesMax else {

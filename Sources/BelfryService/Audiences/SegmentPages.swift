@@ -186,8 +186,10 @@ struct SegmentPages {
 
     /// The size of an audience now, by platform, and some of its devices.
     struct Sizes: Sendable {
-        let byPlatform: [(platform: Platform, size: AudienceSize)]
+        var byPlatform: [(platform: Platform, size: AudienceSize)] = []
         var sample: [SampledDevice] = []
+        /// Why there are none.
+        var problem: String?
 
         var total: AudienceSize { byPlatform.reduce(AudienceSize(devices: 0)) { $0 + $1.size } }
     }
@@ -205,27 +207,28 @@ struct SegmentPages {
         }
     }
 
-    /// nil where the expression names a segment that there is not any more.
+    /// The sizes have a problem in their place where the expression names a segment that there is not any more, for one.
     private func sizes(
         of expression: AudienceExpression, _ visit: DashboardRequest, _ application: Application
-    ) async throws -> Sizes? {
-        do { return try await size(of: expression, visit, application, sample: Self.sampleSize) } catch is InvalidInput
-        {
-            return nil
+    ) async throws -> Sizes {
+        do {
+            return try await size(of: expression, visit, application, sample: Self.sampleSize)
+        } catch let error as InvalidInput {
+            return Sizes(problem: error.problem)
         }
     }
 
     static func page(
         _ segment: Segment, _ application: Application, _ users: [SegmentUser], _ points: [SegmentPoint],
-        _ versions: [Segment.Earlier], _ sizes: Sizes?
+        _ versions: [Segment.Earlier], _ sizes: Sizes
     ) -> PageView {
         var page = PageView(segment.name, in: application, "Segments")
-        if let sizes {
+        if let problem = sizes.problem {
+            page.problem = "It \(problem)."
+        } else {
             page.stats = [Stat("Devices now", sizes.total.number, detail: sizes.total.detail)]
             let largest = sizes.byPlatform.filter { $0.size.devices > 0 }.sorted { $0.size.devices > $1.size.devices }
             page.stats += largest.prefix(statsMax).map { Stat($0.platform.name, $0.size.number) }
-        } else {
-            page.problem = "It uses a segment that no longer exists."
         }
         page.sections = [
             Section { Code("Expression", segment.expression.text) },
@@ -236,7 +239,7 @@ struct SegmentPages {
                     Fact("Changed", .time(segment.updatedAt))
                 }
             },
-            chart(points), sample(sizes?.sample ?? [], application), usedBy(users, application), earlier(versions),
+            chart(points), sample(sizes.sample, application), usedBy(users, application), earlier(versions),
         ]
         return page
     }

@@ -139,7 +139,7 @@ extension Target {
             case "customUserIDs": customUserIDs = try reader.strings(key) ?? []
             case "platforms": platforms = try Self.parsed(reader.strings(key), key) { PlatformKind(rawValue: $0) }
             case "isInteractiveOnly": isInteractiveOnly = try reader.bool(key) ?? false
-            case "where": expression = try AudienceExpression(json: reader.value(key), field: key)
+            case "where": expression = try AudienceExpression(stored: reader.value(key))
             case "local":
                 local = try reader.string(key).map { (text) throws(InvalidInput) in
                     try LocalDelivery(stored: Array(text.utf8))

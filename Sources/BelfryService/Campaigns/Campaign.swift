@@ -173,10 +173,7 @@ extension CampaignPlan {
         guard content != nil || variants.allSatisfy({ $0.content != nil }) else {
             throw InvalidInput.missing("message")
         }
-        let request = try body.pushRequest(or: Push.Content())
-        for share in variants.map(\.share) + [rest] where !share.isEmpty {
-            _ = try target(of: share, request.target, campaign: "")
-        }
+        _ = try body.pushRequest(or: Push.Content())
         guard winner == nil || body.recurrence == nil && body.local == nil else {
             throw InvalidInput(
                 field: "winner", "goes with one time: leave \(body.local == nil ? "recurrence" : "the local time") out")
@@ -184,14 +181,13 @@ extension CampaignPlan {
     }
 
     /// The part of a target.
-    func target(of share: Range<Int>, _ target: Target, campaign: String) throws(InvalidInput) -> Target {
+    func target(of share: Range<Int>, _ target: Target, campaign: String) -> Target {
         guard share != 0..<100 else { return target }
         let term = AudienceExpression.term(
             .share(AudienceShare(seed: "campaign \(campaign)", from: share.lowerBound, to: share.upperBound)))
         let whole = target.asExpression
         let expression: AudienceExpression =
             if case .all(let parts) = whole { .all(parts + [term]) } else { .all([whole, term]) }
-        try expression.check("target")
         return Target(expression, isInteractiveOnly: target.isInteractiveOnly, fixesSegments: target.fixesSegments)
     }
 

@@ -184,7 +184,7 @@ package struct CampaignService: Sendable {
         var requests: [PushRequest] = []
         for (place, variant) in plan.variants.enumerated() {
             var request = whole
-            request.target = try plan.target(of: variant.share, whole.target, campaign: name)
+            request.target = plan.target(of: variant.share, whole.target, campaign: name)
             request.content = base
             if let own = variant.content {
                 let resolved = try await pushes.resolved(own, of: application.key)
@@ -220,16 +220,18 @@ package struct CampaignService: Sendable {
                 place: place, request: WrittenRequest(request), dueAt: dueAt, recurrence: body.recurrence)
         }
         for request in requests { try body.recurrence?.check(request) }
-        if let winner = plan.winner, var rest = requests.first {
+        let lastAt = dueAt + .milliseconds(plan.winner?.after.milliseconds ?? 0)
+        try PushTimes.check(expiresAt: requests.first?.expiresAt, sendAt: lastAt, now: now)
+        if plan.winner != nil, var rest = requests.first {
             let whole = try body.pushRequest(or: Push.Content())
-            rest.target = try plan.target(of: plan.rest, whole.target, campaign: campaign.name)
+            let target = try await pushes.settled(whole.target, of: application.key)
+            rest.target = plan.target(of: plan.rest, target, campaign: campaign.name)
             rest.content = Push.Content()
             rest.content.template = TemplateReference(winnerOf: campaign.key)
             rest.content.pacing = whole.content.pacing
             parts.append(
                 NewCampaignPart(
-                    place: CampaignPart.winnerPlace, request: WrittenRequest(rest),
-                    dueAt: dueAt + .milliseconds(winner.after.milliseconds)))
+                    place: CampaignPart.winnerPlace, request: WrittenRequest(rest), dueAt: lastAt))
         }
         return parts
     }

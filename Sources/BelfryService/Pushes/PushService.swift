@@ -86,6 +86,7 @@ package struct PushService: Sendable {
         guard let first = local.next(after: local.madeAt + .milliseconds(-1)) else {
             throw InvalidInput(field: "send_at.local", "is past everywhere")
         }
+        try PushTimes.check(expiresAt: pushRequest.expiresAt, sendAt: first, now: store.clock.now)
         var pushRequest = pushRequest
         pushRequest.target.local = local
         return try await schedule(pushRequest, at: first, recurring: nil, for: application, by: author)
@@ -232,7 +233,7 @@ package struct PushService: Sendable {
     }
 
     /// The target of a schedule, whose segments have to exist, and are written out where it takes them as they are now.
-    private func settled(_ target: Target, of application: Key<Application>) async throws -> Target {
+    func settled(_ target: Target, of application: Key<Application>) async throws -> Target {
         guard let expression = target.expression else { return target }
         let resolved = try await builder.resolved(expression, of: application)
         guard target.fixesSegments else { return target }

@@ -99,7 +99,8 @@ package struct Recurrence: Sendable, Hashable {
     /// - Parameter isNew: whether a time counts that has come, but not yet to the clocks of all recipients.
     package func firstTime(after instant: Instant, isNew: Bool = false) throws(InvalidInput) -> Instant {
         guard let next = next(after: isNew ? begin(at: instant) : instant) else {
-            throw InvalidInput(field: "recurrence", "has no time after \(instant.text): cancel the schedule")
+            let advice = isNew ? "" : ": cancel the schedule"
+            throw InvalidInput(field: "recurrence", "has no time after \(instant.text)\(advice)")
         }
         return next
     }

@@ -89,6 +89,33 @@ import Testing
         #expect(try Audience(stored: Array(audience.storedText.utf8)) == audience)
     }
 
+    @Test func `a stored expression is read back, however large`() async throws {
+        let devices = (0..<4_096).map { _ in UUID() }
+        let target = Target(try Target(devices: devices).asExpression)
+        #expect(try Target(stored: Array(target.storedText.utf8)) == target)
+        let world = AudienceWorld(platforms: [], devices: [devices: [Key(1)]], now: .zero)
+        let audience = Audience.meant(by: target.asExpression, target.asExpression.audience(in: world))
+        #expect(try Audience(stored: Array(audience.storedText.utf8)) == audience)
+        var deep = AudienceExpression.term(.segment("next"))
+        for _ in 0..<6 { deep = .not(deep) }
+        let ends = ["a", "b", "c"]
+        let wide = { (name: String) in AudienceExpression.all((0..<64).map { .term(.topics(["\(name)\($0)"])) }) }
+        let both = AudienceExpression.any(ends.map { .not(.not(.term(.segment($0)))) })
+        let resolved = try await deep.resolved { name in name == "next" ? both : wide(name) }
+        #expect(try AudienceExpression(stored: JSONValue(json: resolved.json.storedText.utf8)) == resolved)
+    }
+
+    @Test func `a campaign without pushes has reached nobody`() async throws {
+        let expression = try await AudienceExpression.not(.term(.campaign(nil, "spring"))).withCampaigns { _ in [] }
+        #expect(expression == .not(.not(.term(.everyone))))
+        #expect(try AudienceExpression(stored: expression.json) == expression)
+    }
+
+    @Test func `an estimate that finds nobody has a margin`() {
+        let size = AudienceEstimate.size(last: 10_000_000) { _, _ in 0 }
+        #expect(size.devices == 0 && size.margin == 229)
+    }
+
     @Test func `segments together have a limit on values`() async throws {
         let values = AudienceExpression.term(.topics((0..<1_024).map { "t\($0)" }))
         let four = AudienceExpression.all((0..<4).map { .term(.segment("s\($0)")) })
