@@ -224,7 +224,8 @@ enum DeviceFile {
                 decoding: line.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
             let text = cell.replacing("\"", with: "").replacing("\u{FEFF}", with: "").trimmed
             guard let uuid = UUID(text: text) else {
-                if index == 0 && line.count < 200 || text.isEmpty { continue }
+                let isHeader = index == 0 && line.count < 200 && !text.allSatisfy { $0.isHexDigit || $0 == "-" }
+                if isHeader || text.isEmpty { continue }
                 throw InvalidInput(
                     field: "device_file", "has '\(text.prefix(60))' in line \(index + 1), which is no device UUID")
             }

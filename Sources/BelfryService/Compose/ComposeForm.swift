@@ -473,7 +473,9 @@ struct ComposeForm: Sendable {
             data.put("on-\(kind.rawValue)", "yes")
         }
         if target["interactive_only"] == .bool(true) { data.put("interactive_only", "yes") }
-        if let json = target["where"], let expression = try? AudienceExpression(json: json, field: "where") {
+        if let json = target["where"], target["segments"] == nil,
+            let expression = try? AudienceExpression(json: json, field: "where")
+        {
             if case .term(.segment(let name)) = expression, segments.contains(name) {
                 data.put("audience", "segment")
                 data.put("segment", name)

@@ -64,6 +64,11 @@ struct ComposedPush: Sendable {
         if request.expiresAt == nil { removed.insert(.expiry) }
         if request.lane == nil { removed.insert(.lane) }
         if recurrence == nil { removed.insert(.recurrence) }
+        let pacing = request.content.pacing
+        if pacing.kind == nil { removed.insert(.kind) }
+        if pacing.perMinute == nil { removed.insert(.throttle) }
+        if pacing.reminders == nil { removed.insert(.reminders) }
+        if pacing.unlessSent == nil { removed.insert(.condition) }
         return Schedule.Change(
             content: request.content, target: request.target, dueAt: sendAt, expiresAt: request.expiresAt,
             lane: request.lane, guarantee: request.guarantee,

@@ -21,6 +21,16 @@ package struct Pacing: Sendable, Hashable {
         kind == nil && perMinute == nil && reminders == nil && unlessSent == nil && rules.isEmpty
     }
 
+    func changed(by change: Schedule.Change) -> Pacing {
+        let (new, removed) = (change.pacing ?? change.content?.pacing, change.removed)
+        var changed = self
+        changed.kind = removed.contains(.kind) ? nil : new?.kind ?? kind
+        changed.perMinute = removed.contains(.throttle) ? nil : new?.perMinute ?? perMinute
+        changed.reminders = removed.contains(.reminders) ? nil : new?.reminders ?? reminders
+        changed.unlessSent = removed.contains(.condition) ? nil : new?.unlessSent ?? unlessSent
+        return changed
+    }
+
     /// Its fields in a request.
     var fields: JSONObject {
         var members: JSONObject = [:]

@@ -250,7 +250,9 @@ enum ReminderStatements {
                             LIMIT 1000) AS recent
                     WHERE recent.accepted_at_ms >= $2
                       AND (EXISTS (SELECT 1 FROM batch WHERE batch.push_id = recent.id)
-                           OR EXISTS (SELECT 1 FROM fan_out WHERE fan_out.push_id = recent.id))
+                           OR EXISTS (SELECT 1 FROM fan_out WHERE fan_out.push_id = recent.id)
+                           OR EXISTS (
+                                  SELECT 1 FROM push_progress WHERE push_progress.push_id = recent.id AND device_count > 0))
                       AND NOT EXISTS (SELECT 1 FROM follow_up WHERE follow_up.push_id = recent.id)
                       AND NOT EXISTS (
                               SELECT 1 FROM schedule_run

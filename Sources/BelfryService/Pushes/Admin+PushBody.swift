@@ -59,6 +59,7 @@ extension Admin {
                 pacing.kind = try reader.string(field).map { (text) throws(InvalidInput) in
                     try DeliveryRules.kind(text, field: field)
                 }
+                if pacing.kind == nil { removed.insert(.kind) }
             case "throttle_per_minute":
                 pacing.perMinute = try reader.integer(field).map { (number) throws(InvalidInput) in
                     guard Pacing.perMinuteRange ~= number else {
@@ -67,6 +68,7 @@ extension Admin {
                     }
                     return Int(number)
                 }
+                if pacing.perMinute == nil { removed.insert(.throttle) }
             case "reminders":
                 let value = try reader.value(field)
                 if value.isNull {
@@ -178,19 +180,15 @@ extension Admin {
         ///   - devices: the devices that stand for the channels.
         ///   - seen: the version that the caller saw; nil changes any.
         func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
-            var content = try self.content()
-            if content == nil, let field = pacing.fields.first?.key {
-                throw InvalidInput(field: field, "changes with the message: give both")
-            }
-            content?.pacing = pacing
             guard local == nil else {
                 throw InvalidInput(
                     field: "send_at", "cannot become a local time: cancel the schedule, and make another")
             }
             try checkClocks()
             return Schedule.Change(
-                content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,
-                lane: lane, guarantee: guarantee, recurrence: recurrence, removed: removed, seen: seen)
+                content: try content(), pacing: pacing, target: try target?.checked(channels: devices), dueAt: sendAt,
+                expiresAt: expiresAt, lane: lane, guarantee: guarantee, recurrence: recurrence, removed: removed,
+                seen: seen)
         }
 
         private var lane: Lane? { urgency.flatMap { urgency in Lane.allCases.first { $0.word == urgency.rawValue } } }
@@ -396,6 +394,7 @@ extension Target {
         var members: JSONObject = [:]
         if let expression {
             members["where"] = expression.json
+            if fixesSegments { members["segments"] = .string("now") }
             if isInteractiveOnly { members["interactive_only"] = .bool(true) }
             return .object(members)
         }

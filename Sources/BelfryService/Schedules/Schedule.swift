@@ -80,6 +80,8 @@ package struct Schedule: Sendable, Hashable {
     /// The fields that a caller wants changed; nil leaves one as it is.
     package struct Change: Sendable, Hashable {
         package var content: Push.Content?
+        /// Its fields that are nil stay as they are; nil takes those of the content.
+        package let pacing: Pacing?
         package var target: Target?
         package let dueAt: Instant?
         package let expiresAt: Instant?
@@ -93,7 +95,7 @@ package struct Schedule: Sendable, Hashable {
         package let seen: Int64?
 
         /// The fields that can be cleared.
-        package enum Part: Sendable, Hashable { case expiry, lane, recurrence, reminders, condition }
+        package enum Part: Sendable, Hashable { case expiry, lane, recurrence, kind, throttle, reminders, condition }
 
         /// An operation on a recurring schedule. The raw values are those of paths.
         package enum Verb: String, Sendable, Hashable, CaseIterable {
@@ -105,11 +107,12 @@ package struct Schedule: Sendable, Hashable {
         }
 
         package init(
-            content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil,
-            lane: Lane? = nil, guarantee: Push.Guarantee? = nil, recurrence: Recurrence? = nil,
-            verb: Verb? = nil, removed: Set<Part> = [], seen: Int64? = nil
+            content: Push.Content? = nil, pacing: Pacing? = nil, target: Target? = nil, dueAt: Instant? = nil,
+            expiresAt: Instant? = nil, lane: Lane? = nil, guarantee: Push.Guarantee? = nil,
+            recurrence: Recurrence? = nil, verb: Verb? = nil, removed: Set<Part> = [], seen: Int64? = nil
         ) {
             self.content = content
+            self.pacing = pacing
             self.target = target
             self.dueAt = dueAt
             self.expiresAt = expiresAt
@@ -152,13 +155,9 @@ package struct Schedule: Sendable, Hashable {
         var changed = self
         changed.version += 1
         changed.pushRequest.content = change.content ?? pushRequest.content
-        if changed.pushRequest.content.pacing.isEmpty {
-            changed.pushRequest.content.pacing = pushRequest.content.pacing
-        }
+        changed.pushRequest.content.pacing = pushRequest.content.pacing.changed(by: change)
         changed.pushRequest.target = change.target ?? pushRequest.target
         changed.pushRequest.target.local = local
-        if change.removed.contains(.reminders) { changed.pushRequest.content.pacing.reminders = nil }
-        if change.removed.contains(.condition) { changed.pushRequest.content.pacing.unlessSent = nil }
         guard local == nil || change.dueAt == nil && change.recurrence == nil else {
             throw InvalidInput(
                 field: change.dueAt == nil ? "recurrence" : "send_at",
@@ -274,7 +273,9 @@ package struct Schedule: Sendable, Hashable {
         // Reminders end once nobody is left.
         let isOver = how == .cancelled || reminders != nil && how.reason != nil
         // A step by the clocks of recipients that fell due since it was looked at has recipients of its own.
-        let last = local == nil ? max(dueAt, now) : dueAt
+        // A time that was missed may have others behind it that are not.
+        let present = how == .missed ? now + (.zero - Self.missedAfter) : now
+        let last = local == nil ? max(dueAt, present) : dueAt
         guard !isOver, let next = next(after: last) else { return ended(how, at: now) }
         var moved = self
         moved.version += 1

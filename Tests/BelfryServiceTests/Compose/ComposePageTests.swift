@@ -146,6 +146,7 @@ import Testing
     @Test(arguments: [
         ("nothing here", "has no device UUID"),
         ("\(UUID().uuidString)\nnot one\n", "has &#39;not one&#39; in line 2, which is no device UUID"),
+        ("\(UUID().uuidString.dropLast())\n\(UUID().uuidString)", "in line 1, which is no device UUID"),
         ((0...PushLimits.devicesMax).map { _ in UUID().uuidString }.joined(separator: "\n"), "more than 4,096 devices"),
     ])
     func `a file without devices is refused at its field`(file: String, words: String) async throws {

@@ -1,5 +1,6 @@
-import BelfryService
 import Testing
+
+@testable import BelfryService
 
 @Suite struct ScheduleTests {
     @Test(arguments: [1, 2, 3, 1_000_000, 0, -1, .max, .min] as [Int64])
@@ -41,5 +42,38 @@ import Testing
         #expect(other.pushRequest.content.body == "b" && other.pushRequest.target == .everyone)
         #expect(other.pushRequest.lane == .bulk && other.pushRequest.guarantee == .atMostOnce)
         #expect(other.pushRequest.expiresAt == Instant(milliseconds: 99))
+    }
+
+    @Test func `a change of one rule of pacing leaves the others`() throws {
+        var content = Push.Content(body: "a")
+        content.pacing = Pacing(kind: "news", perMinute: 60)
+        content.pacing.unlessSent = try UnlessSent(JSONValue(json: #"{"within":"P1D"}"#.utf8), field: "unless_sent")
+        let schedule = Schedule(
+            key: Key(1), applicationKey: Key(2), pushRequest: PushRequest(content: content, target: .everyone),
+            dueAt: Instant(milliseconds: 50), createdAt: .zero, version: 1, ending: nil)
+        func pacing(_ change: Schedule.Change) throws -> Pacing {
+            try schedule.changed(by: change, at: .zero).pushRequest.content.pacing
+        }
+        var expected = content.pacing
+        #expect(try pacing(.init(content: Push.Content(body: "b"))) == expected)
+        expected.kind = "sport"
+        #expect(try pacing(.init(content: Push.Content(body: "b"), pacing: Pacing(kind: "sport"))) == expected)
+        #expect(try pacing(.init(pacing: Pacing(kind: "sport"))) == expected)
+        expected.perMinute = nil
+        #expect(try pacing(.init(pacing: Pacing(kind: "sport"), removed: [.throttle])) == expected)
+    }
+
+    @Test func `behind a missed time stands one that is not`() throws {
+        let recurrence = try Recurrence(
+            rule: RecurrenceRule("FREQ=DAILY", field: ""), start: LocalTime("2026-12-07T09:00", field: ""),
+            zone: ZoneInfo("UTC", field: ""), except: [], missed: .skip)
+        let due = try Instant("2026-12-07T09:00:00Z", field: "")
+        let schedule = Schedule(
+            key: Key(1), applicationKey: Key(2),
+            pushRequest: PushRequest(content: Push.Content(body: "a"), target: .everyone), dueAt: due, createdAt: .zero,
+            version: 1, recurrence: recurrence, ending: nil)
+        let now = due + .seconds(86_400 + 120)
+        let next = schedule.finished(.missed, at: now)
+        #expect(next.dueAt == due + .seconds(86_400) && !next.isMissed(at: now))
     }
 }
