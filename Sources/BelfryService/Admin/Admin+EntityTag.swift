@@ -12,6 +12,8 @@ extension Admin {
 
         package init(_ schedule: Schedule) { text = "\"\(schedule.version)\"" }
 
+        package init(_ campaign: Campaign) { text = "\"\(campaign.version)\"" }
+
         package init(_ place: Place) {
             self.init(digest: [place.name, "\(place.latitude)", "\(place.longitude)", "\(place.radius)"])
         }

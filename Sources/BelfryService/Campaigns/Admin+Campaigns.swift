@@ -27,8 +27,10 @@ extension Admin {
                 @escaping @Sendable (CampaignService) -> (Campaign, Application, AuditAuthor) async throws -> Campaign
         ) -> Route {
             factory.application(.post, "apps/:app_uuid/campaigns/:campaign/\(name)", .send) { call, application in
-                let campaign = try await run(service)(try await found(call, application), application, call.author)
-                return try Response(CampaignReply(campaign))
+                let found = try await found(call, application)
+                try call.demandMatch(EntityTag(found))
+                let campaign = try await run(service)(found, application, call.author)
+                return try Response(CampaignReply(campaign)).tagged(EntityTag(campaign))
             }
         }
 
@@ -53,7 +55,7 @@ extension Admin {
             let report = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await service.report(of: campaign)
             }
-            return try Response(CampaignReply(campaign, report))
+            return try Response(CampaignReply(campaign, report)).tagged(EntityTag(campaign))
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {

@@ -238,7 +238,7 @@ struct CampaignPages {
                             "Winner",
                             .text(
                                 campaign.winner.map { campaign.plan.variants[$0].name }
-                                    ?? "\(winner.by.rawValue) most, \(winner.after.text) after the variants"))
+                                    ?? "\(winner.by.rawValue) most, \(winner.after.words) after the variants"))
                     }
                 }
             }
@@ -259,8 +259,9 @@ struct CampaignPages {
         guard let body = try? campaign.plan.body(), let request = try? body.pushRequest(or: Push.Content()) else {
             return []
         }
-        let when = body.local?.words ?? body.recurrence?.words ?? body.sendAt.map { "\($0.text)" } ?? "as it is started"
-        return [Fact("To", .text(request.target.words)), Fact("When", .text(when))]
+        let words = body.local?.words ?? body.recurrence?.words
+        let when = words.map(Value.text) ?? .time(body.sendAt, none: "as it is started")
+        return [Fact("To", .text(request.target.words)), Fact("When", when)]
     }
 
     private static func row(_ line: CampaignReportLine, _ application: Application) -> [[Value]] {
@@ -292,6 +293,7 @@ struct CampaignPages {
     private static func buttons(_ campaign: Campaign, _ application: Application, _ author: AuditAuthor) -> [Form] {
         func button(_ verb: String, _ label: String, isDanger: Bool = false) -> Form {
             Form.button(address(campaign, application, verb), label, isDanger: isDanger)
+                .guarded(by: "\(campaign.version)")
         }
         var buttons: [Form] = []
         if campaign.plan.testTarget != nil { buttons.append(button("test", "Send to the test audience")) }

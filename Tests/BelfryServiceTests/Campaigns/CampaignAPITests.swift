@@ -30,9 +30,11 @@ import Testing
         }
 
         func send(
-            _ method: HTTPRequest.Method, _ rest: String, _ body: String? = nil, as key: String? = nil
+            _ method: HTTPRequest.Method, _ rest: String, _ body: String? = nil, as key: String? = nil,
+            headers: HTTPFields = [:]
         ) async throws -> TestAnswer {
-            try await server.send(method, "apps/\(application.uuid.lowercased)/\(rest)", as: key, body)
+            try await server.send(
+                method, "apps/\(application.uuid.lowercased)/\(rest)", as: key, body, headers: headers)
         }
 
         /// Lets schedules that are due become pushes, and delivers those.
@@ -168,6 +170,8 @@ import Testing
         _ = try await fixture.send(.patch, "campaigns/spring", #"{"labels":null}"#, as: noah)
         #expect(try await fixture.send(.post, "campaigns/spring/start", as: emma).status == 409)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: noah).status == 409)
+        let old = try await fixture.send(.post, "campaigns/spring/approve", as: emma, headers: [.ifMatch: "\"1\""])
+        #expect(old.status == 412)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 200)
         #expect(try await fixture.send(.post, "campaigns/spring/start", as: noah).status == 200)
     }
