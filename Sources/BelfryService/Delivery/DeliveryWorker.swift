@@ -31,9 +31,17 @@ struct DeliveryWorker: Sendable {
             while !open.isEmpty {
                 // The rest would lapse while it is sent, and be sent twice.
                 guard clock.now < end else { return try await handBack(Array(open)) }
-                let loads = try await load(Array(open))
-                try await deliver(
-                    zip(open, loads).compactMap { batch, load in load.map { LoadedBatch(batch: batch, load: $0) } })
+                let (loads, prepared): ([BatchLoad?], Prepared)
+                do {
+                    loads = try await load(Array(open))
+                    prepared = try await prepare(
+                        zip(open, loads).compactMap { batch, load in load.map { LoadedBatch(batch: batch, load: $0) } })
+                } catch {
+                    // No device was notified yet.
+                    try await handBack(Array(open), after: error is CancellationError ? .zero : Self.pause)
+                    throw error
+                }
+                try await deliver(prepared, by: end)
                 open = open.dropFirst(loads.count)
             }
         } catch is CancellationError {
@@ -41,7 +49,7 @@ struct DeliveryWorker: Sendable {
         } catch {
             DeliveryMetric.fault()
             logger.error(
-                "batches were not settled, their leases will lapse",
+                "batches were not settled: they are handed back, or their leases will lapse",
                 metadata: ["batch.keys": "\(open.map(\.key))", "error": "\(error)"])
         }
     }
@@ -74,30 +82,26 @@ struct DeliveryWorker: Sendable {
         var outcomes: [Outcome] = []
     }
 
-    /// Loads the batches, as far as they fit into memory together. On cancellation it hands the batches back at once,
-    /// since no device was notified yet.
-    ///
+    /// Loads the batches, as far as they fit into memory together.
+    private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        guard let first = batches.first, first.lane != .urgent else { return try await store.load(batches) }
+        return try await loads.run(for: first.platformKey) { try await store.load(batches) }
+    }
+
     /// A lapsed batch is left to lapse again: devices may already have been notified, and a clean hand-back would hide
     /// that.
-    private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
-        do {
-            guard let first = batches.first, first.lane != .urgent else { return try await store.load(batches) }
-            return try await loads.run(for: first.platformKey) { try await store.load(batches) }
-        } catch let error as CancellationError {
-            try await handBack(batches)
-            throw error
-        }
-    }
-
-    private func handBack(_ batches: [Batch]) async throws {
+    private func handBack(_ batches: [Batch], after pause: Duration = .zero) async throws {
         let fresh = batches.filter { !$0.isLapsed }
         guard !fresh.isEmpty else { return }
-        _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
+        _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now + pause) })
     }
 
-    private func deliver(_ parts: [LoadedBatch]) async throws {
-        guard let platform = parts.first?.load.platform else { return }
-        let sent = checkDeadTokens(try await send(parts, on: platform), on: platform)
+    /// How long batches wait that could not be read.
+    private static let pause = Duration.seconds(10)
+
+    private func deliver(_ prepared: Prepared, by end: Instant) async throws {
+        guard let platform = prepared.platform else { return }
+        let sent = checkDeadTokens(try await send(prepared, by: end, on: platform), on: platform)
         let areSettled = try await store.settle(sent.map(\.settlement))
         for (sent, isSettled) in zip(sent, areSettled) {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
@@ -113,32 +117,47 @@ struct DeliveryWorker: Sendable {
         }
     }
 
-    /// All batches that are to be sent leave together.
-    private func send(_ parts: [LoadedBatch], on platform: Platform) async throws -> [Sent] {
-        var sent: [Sent] = []
+    /// Batches of a platform before anything is sent.
+    private struct Prepared {
+        var platform: Platform?
+        /// Batches that are not to be sent any more.
+        var ended: [Sent] = []
         var open: [LoadedBatch] = []
+        var verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]] = [:]
+    }
+
+    private func prepare(_ parts: [LoadedBatch]) async throws -> Prepared {
+        guard let platform = parts.first?.load.platform else { return Prepared() }
+        var prepared = Prepared(platform: platform)
         for part in parts {
             let batch = part.batch
             if batch.attempt == 1 {
                 DeliveryMetric.batchTaken(in: batch.lane, age: clock.now - part.load.push.acceptedAt)
             }
             if let settlement = ending(of: part) {
-                sent.append(Sent(part: part, settlement: settlement))
+                prepared.ended.append(Sent(part: part, settlement: settlement))
             } else {
-                open.append(part)
+                prepared.open.append(part)
             }
         }
-        let verdicts = try await verdicts(on: open)
-        open = try await fill(open, verdicts, on: platform)
+        prepared.verdicts = try await verdicts(on: prepared.open)
+        prepared.open = try await fill(prepared.open, prepared.verdicts, on: platform)
+        // What is sent at most once has to be known as claimed, whatever happens.
+        if prepared.open.contains(where: { $0.load.push.guarantee == .atMostOnce }) { try await store.awaitDisk() }
+        return prepared
+    }
+
+    /// All batches that are to be sent leave together.
+    private func send(_ prepared: Prepared, by end: Instant, on platform: Platform) async throws -> [Sent] {
+        let open = prepared.open
+        var sent = prepared.ended
         guard !open.isEmpty else {
             await credentials.nothingWasSent(on: platform)
             return sent
         }
-        // What is sent at most once has to be known as claimed, whatever happens.
-        if open.contains(where: { $0.load.push.guarantee == .atMostOnce }) { try await store.awaitDisk() }
         do {
             let provider = try await providers.provider(for: platform)
-            let outcomes = try await send(open, verdicts, by: provider, on: platform)
+            let outcomes = try await send(open, prepared.verdicts, until: end, by: provider, on: platform)
             let parkRequest =
                 credentials.areInQuestion(outcomes, on: platform)
                 ? await credentials.judge(
@@ -199,7 +218,9 @@ struct DeliveryWorker: Sendable {
     private func ending(of part: LoadedBatch) -> Settlement? {
         let push = part.load.push
         if part.batch.isCancelled { return Settlement(cancelled: part.batch) }
-        if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
+        if part.batch.isLapsed, push.guarantee == .atMostOnce {
+            return Settlement(abandoned: part.batch, at: clock.now)
+        }
         return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
     }
 
@@ -211,10 +232,11 @@ struct DeliveryWorker: Sendable {
         return Dictionary(zip(ruled.map(\.batch.key), verdicts), uniquingKeysWith: { first, _ in first })
     }
 
-    /// Sends to devices without a verdict, and in another form to those that are told without a sound.
+    /// Sends to devices without a verdict, and in another form to those that are told without a sound. From `end` on the leases may
+    /// lapse while the second form is sent, so it is left to the next attempt.
     private func send(
-        _ parts: [LoadedBatch], _ verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]], by provider: any Provider,
-        on platform: Platform
+        _ parts: [LoadedBatch], _ verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]], until end: Instant,
+        by provider: any Provider, on platform: Platform
     ) async throws -> [[Outcome]] {
         guard !verdicts.isEmpty else { return try await send(parts, by: provider, on: platform) }
         var outcomes: [Key<Batch>: [Key<Device>: Outcome]] = [:]
@@ -224,7 +246,7 @@ struct DeliveryWorker: Sendable {
                 let load = BatchLoad(push: push, platform: part.load.platform, recipients: recipients)
                 return LoadedBatch(batch: part.batch, load: load)
             }.filter { !$0.load.recipients.isEmpty }
-            guard !forms.isEmpty else { continue }
+            guard !forms.isEmpty, outcomes.isEmpty || clock.now < end else { continue }
             for (form, answers) in zip(forms, try await send(forms, by: provider, on: platform)) {
                 for (recipient, outcome) in zip(form.load.recipients, answers) {
                     outcomes[form.batch.key, default: [:]][recipient.device] = outcome

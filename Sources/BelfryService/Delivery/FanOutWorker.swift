@@ -18,8 +18,9 @@ struct FanOutWorker: Sendable {
             let fanOuts = try await store.claimFanOuts(atMost: Self.fanOutsPerRound, lanes: lanes, for: options.lease)
             var open = fanOuts[...]
             while let fanOut = open.first {
-                do { try await step(fanOut) } catch let error as CancellationError {
-                    try await handBack(open)
+                do { try await step(fanOut) } catch {
+                    // One that failed is tried again when its lease has lapsed; the others are not its concern.
+                    try await handBack(error is CancellationError ? open : open.dropFirst())
                     throw error
                 }
                 open.removeFirst()
@@ -28,7 +29,7 @@ struct FanOutWorker: Sendable {
         }
     }
 
-    /// On cancellation, hands back the fan-outs not processed yet.
+    /// Hands back the fan-outs not processed yet.
     private func handBack(_ fanOuts: ArraySlice<FanOut>) async throws {
         for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
     }

@@ -144,9 +144,13 @@ extension Settlement {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .expired : $0 }, retryAt: nil)
     }
 
-    /// Settles a batch of an at-most-once push whose delivery worker died: it is not known which devices were notified.
-    package init(abandoned batch: Batch) {
-        self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
+    /// Settles a batch of an at-most-once push whose delivery worker died: it is not known which devices were notified. Those that
+    /// waited for a later attempt were not, and go on waiting.
+    package init(abandoned batch: Batch, at now: Instant) {
+        let answers = batch.answers.enumerated().map { index, answer in
+            answer == .pending && batch.retryTimes[index] == nil ? .unknown : answer
+        }
+        self.init(handingBack: batch, answers, at: now)
     }
 
     /// Settles a claimed batch whose push was cancelled. Devices that an earlier lease may have sent to become `unknown`.
@@ -165,12 +169,23 @@ extension Settlement {
             deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note, acceptedAt: acceptedAt)
     }
 
-    /// Hands a batch back unchanged, to be sent from `now`.
+    /// Hands a batch back unchanged, to be sent from `now`. One without a pending device is closed.
     package init(handingBack batch: Batch, at now: Instant, parkRequest: ParkRequest? = nil) {
-        let retryAt = batch.retryTimes.values.max().map { max(now, RetryTimes.earliestDue(before: $0)) } ?? now
-        let retryTimes = batch.retryTimes.compactMapValues { RetryTimes.minutes(from: retryAt, until: $0) }
+        self.init(handingBack: batch, batch.answers, at: now, parkRequest)
+    }
+
+    private init(handingBack batch: Batch, _ answers: [Answer], at now: Instant, _ parkRequest: ParkRequest? = nil) {
+        let waits = batch.retryTimes.filter { answers[$0.key] == .pending }
+        // Where all wait, the batch waits with them.
+        if answers.count(where: { $0 == .pending }) == waits.count, let plan = RetryTimes.plan(waits) {
+            self.init(
+                batch: batch, answers: answers, retryAt: plan.dueAt, retryTimes: plan.minutes, parkRequest: parkRequest)
+            return
+        }
+        let due = waits.values.max().map { max(now, RetryTimes.earliestDue(before: $0)) } ?? now
         self.init(
-            batch: batch, answers: batch.answers, retryAt: retryAt, retryTimes: retryTimes, parkRequest: parkRequest)
+            batch: batch, answers: answers, retryAt: answers.contains(.pending) ? due : nil,
+            retryTimes: waits.compactMapValues { RetryTimes.minutes(from: due, until: $0) }, parkRequest: parkRequest)
     }
 
     /// This settlement with the platform parked: no device is deactivated and no token is replaced.

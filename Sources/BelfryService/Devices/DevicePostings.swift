@@ -120,7 +120,8 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
     func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64] {
         var rows: [(row: CheckedRow, user: String?)] = []
         try db.prepared(LabelStatements.checked).each(SQLKeys(devices)) { row in
-            rows.append((try CheckedRow(row), row.textIfAny(7)))
+            // A device that cannot be read is left out.
+            if let checked = try? CheckedRow(row) { rows.append((checked, row.textIfAny(7))) }
         }
         if checks.contains(where: \.readsUsers) { try readUsers(Set(rows.compactMap(\.user))) }
         return try rows.filter { row, user in
@@ -134,13 +135,10 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         let batchesPerRead = limit / Batch.devicesMax + 2
         while found.count < limit {
             let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, batchesPerRead) { row in
-                guard let devices = row.withBlob(0, { DeviceList.decode($0) }) else {
-                    throw StoreError.damaged("a batch of push \(push)")
-                }
-                return devices.map(\.rawValue)
+                row.withBlob(0) { DeviceList.decode($0) }?.map(\.rawValue) ?? []
             }
             found += batches.joined().filter { $0 > max(after, found.last ?? 0) }
-            guard batches.count == batchesPerRead, let last = batches.last?.last else { break }
+            guard batches.count == batchesPerRead, let last = batches.last(where: { !$0.isEmpty })?.last else { break }
             first = last
         }
         return Array(found.prefix(limit))
@@ -158,7 +156,8 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         if users.count > Self.usersMax { users = [:] }
         let byID = try db.prepared(UserStatements.byID)
         for id in ids where users[id] == nil {
-            users[id] = try byID.first(application, id, as: User.init)?.profile ?? UserProfile()
+            let user = try byID.first(application, id) { try? User($0) } ?? nil
+            users[id] = user?.profile ?? UserProfile()
         }
     }
 

@@ -239,8 +239,23 @@ import Testing
     }
 
     @Test func `an abandoned batch is unknown, answers stay`() {
-        let settlement = Settlement(abandoned: .sample([.pending, .accepted]))
-        #expect(settlement.answers == [.unknown, .accepted])
+        let settlement = Settlement(abandoned: .sample([.pending, .accepted]), at: Self.now)
+        #expect(settlement.answers == [.unknown, .accepted] && settlement.retryAt == nil)
+    }
+
+    @Test func `devices of an abandoned batch that waited go on waiting`() {
+        let sample = Batch.sample([.pending, .pending, .accepted])
+        let batch = Batch(
+            key: sample.key, pushKey: sample.pushKey, platformKey: sample.platformKey, lane: sample.lane,
+            devices: sample.devices, answers: sample.answers, attempt: 2, isLapsed: true,
+            retryTimes: [1: Self.now + .seconds(7_200)], isCancelled: false)
+        let settlement = Settlement(abandoned: batch, at: Self.now)
+        #expect(settlement.answers == [.unknown, .pending, .accepted])
+        #expect(settlement.retryAt.map { $0 > Self.now } == true)
+    }
+
+    @Test func `a batch without a pending device is handed back closed`() {
+        #expect(Settlement(handingBack: .sample([.accepted]), at: Self.now).retryAt == nil)
     }
 
     @Test func `a batch handed back is as it was`() {
