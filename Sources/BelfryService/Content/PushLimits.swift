@@ -33,4 +33,15 @@ extension Audience {
         case .except(let whole, _), .checked(let whole, _), .meant(_, let whole): whole.namedTargets
         }
     }
+
+    /// Whether a few steps find its first devices, or that there are few. Others may take as long as there are devices, or lists.
+    var isReadAtOnce: Bool {
+        if let namedTargets { return namedTargets <= Lane.urgentTargetsMax }
+        return switch self {
+        case .list: true
+        case .any(let parts):
+            parts.count <= Lane.urgentTargetsMax && parts.allSatisfy { if case .list = $0 { true } else { false } }
+        case .all, .except, .checked, .meant: false
+        }
+    }
 }

@@ -111,8 +111,7 @@ struct PushInserter<Session: WriteSession> {
     private func devices(of push: NewPush) throws -> DevicesByPlatform? {
         if let devices = push.devices { return devices }
         guard push.lane == .urgent, push.content.pacing.perMinute == nil else { return nil }
-        // The writer waits for what an expression takes to read.
-        if case .meant = push.audience, push.audience.namedTargets == nil { return nil }
+        guard push.audience.isReadAtOnce else { return nil }
         var placed: DevicesByPlatform = [:]
         for platform in push.platformKeys {
             let postings = session.db.postings(of: platform, application: push.applicationKey, now: session.now)

@@ -24,9 +24,16 @@ struct Scheduler: Sendable {
         try await loop.run(wokenBy: wakeSignal) {
             let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
             if due.isEmpty { try await waitForDueSchedule() }
-            try await withThrowingDiscardingTaskGroup { group in
-                for schedule in due { group.addTask { try await release(schedule, by: builder) } }
+            let faults = await withTaskGroup(of: (any Error)?.self) { group in
+                for schedule in due {
+                    group.addTask {
+                        do { try await tryRelease(schedule, by: builder) } catch { return error }
+                        return nil
+                    }
+                }
+                return await group.reduce(into: []) { faults, fault in fault.map { faults.append($0) } }
             }
+            if let fault = faults.first { throw fault }
             return true
         }
     }
@@ -35,6 +42,15 @@ struct Scheduler: Sendable {
     private func waitForDueSchedule() async throws {
         let next = try await store.nextScheduleDue()
         await wakeSignal.wait(atMost: min(next.map { $0 - clock.now } ?? poll, poll), by: clock)
+    }
+
+    /// Sets a schedule aside for which something is read that is damaged, so that it holds up no other.
+    private func tryRelease(_ schedule: Schedule, by builder: PushBuilder) async throws {
+        do { try await release(schedule, by: builder) } catch StoreError.damaged(let row, _) {
+            loop.logger.error(
+                "schedule was set aside for an hour", metadata: ["schedule": "\(schedule.key.id)", "damaged": "\(row)"])
+            _ = try await store.pass(schedule, to: clock.now + Damage.setAsideFor)
+        }
     }
 
     func release(_ schedule: Schedule, by builder: PushBuilder) async throws {
