@@ -10,7 +10,7 @@ package struct Application: Sendable, Hashable {
     /// SHA-256 of the API key. The key itself is shown once, when it is made.
     package let apiKeyHash: [UInt8]
     /// SHA-256 of the API keys that bindings of the service broker were given.
-    package let bindingKeyHashes: [[UInt8]]
+    package internal(set) var bindingKeyHashes: [[UInt8]]
     /// The hash of the previous API key, while that is accepted too.
     package let previousAPIKey: PreviousSecret<[UInt8]>?
     /// The secret that signs custom user ids, sealed by the vault.

@@ -1,22 +1,36 @@
 import FoundationEssentials
 import Synchronization
 
-/// All applications and platforms, in memory: there are few, and each request needs one.
+/// Applications with their platforms, in memory, each from when a request needs it: a tenant may have thousands, and the change of one costs
+/// those of others nothing but that they are read again.
 ///
-/// Changes by other nodes are announced (`ChangeNotifier`), or seen at the latest when the entries are too old.
+/// Changes by other nodes are announced (`ChangeNotifier`), or seen at the latest when an entry is too old.
 package final class ApplicationCache: Sendable {
-    struct Entries: Sendable {
-        let applications: [Application]
-        let applicationByUUID: [UUID: Application]
-        let platforms: [Key<Platform>: Platform]
-        let platformByUUID: [UUID: Platform]
-        /// Platforms in the order of creation.
-        let platformsByApplication: [Key<Application>: [Platform]]
+    final class Entry: Sendable {
+        let application: Application
+        /// In the order of creation.
+        let platforms: [Platform]
+        private let readAt: ContinuousClock.Instant
+
+        init(_ application: Application, _ platforms: [Platform]) {
+            (self.application, self.platforms, readAt) = (application, platforms, .now)
+        }
+
+        fileprivate func isRecent(_ ageMax: Duration) -> Bool { readAt.duration(to: .now) < ageMax }
+
+        fileprivate var names: [Name] {
+            [.key(application.key), .uuid(application.uuid)]
+                + platforms.flatMap { [.platform($0.key), .platformUUID($0.uuid)] }
+        }
+    }
+
+    /// A name by which an application is looked up.
+    enum Name: Sendable, Hashable {
+        case key(Key<Application>), uuid(UUID), platform(Key<Platform>), platformUUID(UUID)
     }
 
     private struct State {
-        var entries: Entries?
-        var readAt = ContinuousClock.now
+        var entries: [Name: Entry] = [:]
         /// Raised by each `forget`, so that entries read before it are not cached.
         var generation = 0
     }
@@ -25,63 +39,63 @@ package final class ApplicationCache: Sendable {
 
     private let ageMax: Duration
 
+    private static let namesMax = 131_072
+
     /// - Parameter ageMax: entries older than this are read again.
     init(ageMax: Duration) { self.ageMax = ageMax }
 
     func forget() {
         state.withLock { state in
-            state.entries = nil
+            state.entries = [:]
             state.generation += 1
         }
     }
 
-    func entries(readBy read: () async throws -> Entries) async throws -> Entries {
-        let now = ContinuousClock.now
-        let (known, generation) = state.withLock { state in
-            (state.readAt.duration(to: now) < ageMax ? state.entries : nil, state.generation)
-        }
-        if let known { return known }
-        let entries = try await read()
+    func entry(_ name: Name, readBy read: () async throws -> Entry?) async throws -> Entry? {
+        let (known, generation) = state.withLock { ($0.entries[name], $0.generation) }
+        if let known, known.isRecent(ageMax) { return known }
+        guard let entry = try await read() else { return nil }
         state.withLock { state in
             guard state.generation == generation else { return }
-            state.entries = entries
-            state.readAt = now
+            if state.entries.count >= Self.namesMax { state.entries = [:] }
+            for name in entry.names { state.entries[name] = entry }
         }
-        return entries
+        return entry
     }
 }
 
-extension ApplicationCache.Entries {
-    /// Reads applications and platforms, without unreadable rows, which must not fail the others.
-    init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
-        var bindings: [UUID: [[UInt8]]] = [:]
-        try db.prepared(BrokerStatements.apiKeyHashes).each { row in
-            if let application = row.uuid(0) { bindings[application, default: []].append(row.blob(1)) }
+extension SQLConnection {
+    /// The application that has the name, or a platform that has it; unreadable rows are left out.
+    func entry(_ name: ApplicationCache.Name, _ damaged: DamagedRows) throws -> ApplicationCache.Entry? {
+        let found: Int64? =
+            switch name {
+            case .key(let key): key.rawValue
+            case .uuid(let uuid): try prepared(ApplicationStatements.byUUID).number(uuid)
+            case .platform(let key): try prepared(PlatformStatements.application).number(key)
+            case .platformUUID(let uuid): try prepared(PlatformStatements.applicationByUUID).number(uuid)
+            }
+        guard let found else { return nil }
+        let key = Key<Application>(found)
+        let row = try prepared(ApplicationStatements.byKey).first(key) { row in
+            try damaged.readable("application \(key)") { try Application(row) }
         }
-        let applications = try db.prepared(ApplicationStatements.all).all { row in
-            try damaged.readable("application \(row.integer(0))") { try Application(row, bindings) }
-        }.compactMap(\.self)
-        let platforms = try db.prepared(PlatformStatements.all).all { row in
+        guard var application = row ?? nil else { return nil }
+        application.bindingKeyHashes = try prepared(BrokerStatements.apiKeyHashes).all(application.uuid) { $0.blob(0) }
+        let platforms = try prepared(PlatformStatements.ofApplication).all(key) { row in
             try damaged.readable("platform \(row.integer(0))") { try Platform(row) }
-        }.compactMap(\.self)
-        self.applications = applications
-        applicationByUUID = Dictionary(uniqueKeysWithValues: applications.map { ($0.uuid, $0) })
-        self.platforms = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-        platformByUUID = Dictionary(uniqueKeysWithValues: platforms.map { ($0.uuid, $0) })
-        platformsByApplication = Dictionary(grouping: platforms, by: \.applicationKey)
+        }
+        return ApplicationCache.Entry(application, platforms.compactMap(\.self))
     }
 }
 
 extension Application {
     /// From the columns of `ApplicationStatements.all`.
-    ///
-    /// - Parameter bindings: the hashes of further API keys, by application.
-    init(_ row: some SQLRow, _ bindings: [UUID: [[UInt8]]]) throws {
+    init(_ row: some SQLRow) throws {
         guard let uuid = row.uuid(1) else { throw StoreError.damaged("application \(row.integer(0))") }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, name: row.text(2), apiKeyHash: row.blob(3),
             sharedSecret: Sealed(bytes: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)),
-            tenantKey: Key(row.integer(6)), bindingKeyHashes: bindings[uuid] ?? [], description: row.text(7),
+            tenantKey: Key(row.integer(6)), description: row.text(7),
             previousAPIKey: row.instantIfAny(9).map { PreviousSecret(row.blob(8), validUntil: $0) },
             previousSharedSecret: row.instantIfAny(11).map {
                 PreviousSecret(Sealed(bytes: row.blob(10)), validUntil: $0)
@@ -92,7 +106,7 @@ extension Application {
 }
 
 extension Platform {
-    /// From the columns of `PlatformStatements.all` and `byKey`.
+    /// From the columns of `PlatformStatements.byKey`.
     init(_ row: some SQLRow) throws {
         guard
             let uuid = row.uuid(1),

@@ -22,10 +22,19 @@ extension Store {
         }
     }
 
-    package func applications() async throws -> [Application] { try await entries().applications }
+    /// All applications, without the API keys of bindings.
+    package func applications() async throws -> [Application] {
+        try await read { [damagedRows] db in
+            try db.prepared(ApplicationStatements.all).all { row in
+                try damagedRows.readable("application \(row.integer(0))") { try Application(row) }
+            }.compactMap(\.self)
+        }
+    }
 
-    package func application(_ uuid: UUID) async throws -> Application? {
-        try await entries().applicationByUUID[uuid]
+    package func application(_ uuid: UUID) async throws -> Application? { try await entry(.uuid(uuid))?.application }
+
+    package func application(_ key: Key<Application>) async throws -> Application? {
+        try await entry(.key(key))?.application
     }
 
     package func create(_ platform: NewPlatform) async throws -> Platform {
@@ -49,22 +58,15 @@ extension Store {
     }
 
     package func platforms(of application: Key<Application>) async throws -> [Platform] {
-        try await entries().platformsByApplication[application] ?? []
+        try await entry(.key(application))?.platforms ?? []
     }
 
-    package func platform(_ uuid: UUID) async throws -> Platform? { try await entries().platformByUUID[uuid] }
+    package func platform(_ uuid: UUID) async throws -> Platform? {
+        try await entry(.platformUUID(uuid))?.platforms.first { $0.uuid == uuid }
+    }
 
-    package func platform(_ key: Key<Platform>) async throws -> Platform? { try await entries().platforms[key] }
-
-    /// Whether the database has an application or a platform that is not in memory yet, since another process made it; the
-    /// next reader sees it.
-    package func isNew(_ uuid: UUID) async throws -> Bool {
-        let entries = try await entries()
-        guard entries.applicationByUUID[uuid] == nil, entries.platformByUUID[uuid] == nil,
-            try await readCommitted({ try $0.prepared(PlatformStatements.named).hasRow(uuid) })
-        else { return false }
-        registryCache.forget()
-        return true
+    package func platform(_ key: Key<Platform>) async throws -> Platform? {
+        try await entry(.platform(key))?.platforms.first { $0.key == key }
     }
 
     package func replaceCredentials(
@@ -113,9 +115,9 @@ extension Store {
         }
     }
 
-    private func entries() async throws -> ApplicationCache.Entries {
-        try await registryCache.entries {
-            try await self.read { [damagedRows] in try ApplicationCache.Entries(of: $0, damagedRows) }
+    private func entry(_ name: ApplicationCache.Name) async throws -> ApplicationCache.Entry? {
+        try await registryCache.entry(name) {
+            try await self.read { [damagedRows] in try $0.entry(name, damagedRows) }
         }
     }
 }
@@ -164,14 +166,21 @@ enum ApplicationStatements {
         RETURNING id
         """
 
-    static let all: SQLText = """
-        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description, previous_api_key_hash,
+    private static let columns: SQLText = """
+        id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description, previous_api_key_hash,
                previous_api_key_until_ms, previous_shared_secret, previous_shared_secret_until_ms,
-               ignores_unknown_fields, delivery_rules /* applications.all */
-          FROM application
-         WHERE NOT is_being_deleted
-         ORDER BY id
+               ignores_unknown_fields, delivery_rules
         """
+
+    static let all: SQLText = """
+        SELECT \(columns) /* applications.all */ FROM application WHERE NOT is_being_deleted ORDER BY id
+        """
+
+    static let byKey: SQLText = """
+        SELECT \(columns) /* applications.by_key */ FROM application WHERE id = $1 AND NOT is_being_deleted
+        """
+
+    static let byUUID: SQLText = "SELECT id /* applications.by_uuid */ FROM application WHERE uuid = $1"
 
     /// Keeps an application from being deleted until the transaction ends; its other columns may change.
     static let hold: SQLText = """
@@ -206,22 +215,32 @@ enum PlatformStatements {
         RETURNING id
         """
 
-    static let all: SQLText = """
-        SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
-               credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
-               platform.description, has_imports, web_access, probe_at_ms, probe_count,
-               parked_services, facts /* platforms.all */
-          FROM platform JOIN application ON application.id = application_id
-         WHERE NOT is_being_deleted AND NOT is_deleted
-         ORDER BY platform.id
+    private static let columns: SQLText = """
+        id, uuid, application_id, kind, mode, name, secret_hash, credentials,
+               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
+               has_imports, web_access, probe_at_ms, probe_count, parked_services, facts
         """
 
-    static let byKey: SQLText = """
-        SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
-               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
-               has_imports, web_access, probe_at_ms, probe_count, parked_services, facts /* platforms.by_key */
-          FROM platform
-         WHERE id = $1
+    static let byKey: SQLText = "SELECT \(columns) /* platforms.by_key */ FROM platform WHERE id = $1"
+
+    /// Scans `platform_application`.
+    static let ofApplication: SQLText = """
+        SELECT \(columns) /* platforms.of_application */ FROM platform
+         WHERE application_id = $1 AND NOT is_deleted
+         ORDER BY id
+        """
+
+    static let application: SQLText = "SELECT application_id /* platforms.application */ FROM platform WHERE id = $1"
+
+    static let applicationByUUID: SQLText = """
+        SELECT application_id /* platforms.application_by_uuid */ FROM platform WHERE uuid = $1
+        """
+
+    /// The tenant of a platform that is not being deleted.
+    static let tenant: SQLText = """
+        SELECT tenant_id /* platforms.tenant */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
         """
 
     /// The platforms that exist; they are not deleted while they are locked. Their other columns may change.
@@ -239,13 +258,6 @@ enum PlatformStatements {
           FROM platform JOIN application ON application.id = application_id
          WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
            \(postgres: "FOR UPDATE OF platform")
-        """
-
-    /// Whether an application or a platform has the UUID.
-    static let named: SQLText = """
-        SELECT 1 /* platforms.named */ FROM platform WHERE uuid = $1 AND NOT is_deleted
-         UNION ALL
-        SELECT 1 FROM application WHERE uuid = $1 AND NOT is_being_deleted
         """
 
     static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_deleted"

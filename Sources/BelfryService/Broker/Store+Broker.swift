@@ -115,12 +115,22 @@ enum BrokerStatements {
         DELETE FROM broker_binding /* broker.delete_bindings */ WHERE instance_id = $1
         """
 
-    /// The API keys that applications take besides their own.
+    /// The API keys that an application takes besides its own. Scans `broker_instance_application`.
     static let apiKeyHashes: SQLText = """
-        SELECT application_uuid, api_key_hash /* broker.api_key_hashes */
-          FROM broker_binding JOIN broker_instance ON broker_instance.id = instance_id
+        SELECT api_key_hash /* broker.api_key_hashes */
+          FROM broker_instance JOIN broker_binding ON instance_id = broker_instance.id
+         WHERE application_uuid = $1
          ORDER BY broker_binding.id
         """
+}
+
+/// The instances of an application are looked up when it is read.
+enum BrokerInstanceMigration: SchemaMigration {
+    static let identifier = "0028 broker instances by application (additive)"
+
+    static func run(in db: some SQLConnection) throws {
+        try db.run(script: "CREATE INDEX broker_instance_application ON broker_instance (application_uuid)")
+    }
 }
 
 /// A service instance that a platform such as Cloud Foundry ordered from the service broker: an application, in a tenant of

@@ -1,4 +1,4 @@
-/// Divides claims among platforms with due work: lane by lane, and within a lane one for each application in turn.
+/// Divides claims among platforms with due work: lane by lane, and within a lane one for each tenant and application in turn.
 struct Claims<Session: WriteSession> {
     let session: Session
     let turn: Int
@@ -61,11 +61,14 @@ package enum ClaimedWork {
 package struct Bid {
     let platform: Key<Platform>
     let application: Key<Application>
+    let tenant: Key<Tenant>
     /// Whether it is parked, and its credentials are tried again.
     let isProbe: Bool
 
     fileprivate func bidder(room: Int) -> FairShare.Bidder? {
-        room > 0 ? FairShare.Bidder(application: application, platform: platform, room: isProbe ? 1 : room) : nil
+        guard room > 0 else { return nil }
+        return FairShare.Bidder(
+            tenant: tenant, application: application, platform: platform, room: isProbe ? 1 : room)
     }
 }
 

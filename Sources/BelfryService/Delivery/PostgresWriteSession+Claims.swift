@@ -22,7 +22,9 @@ extension PostgresWriteSession {
         let bids = try prepared(sql).all(now, PostgresArray(lanes.map(\.rawValue))) { row in
             (
                 lane: row.integer(0),
-                bid: Bid(platform: Key(row.integer(1)), application: Key(row.integer(2)), isProbe: row.bool(3))
+                bid: Bid(
+                    platform: Key(row.integer(1)), application: Key(row.integer(2)), tenant: Key(row.integer(4)),
+                    isProbe: row.bool(3))
             )
         }
         return { lane in bids.filter { $0.lane == lane.rawValue }.map(\.bid) }
@@ -86,7 +88,7 @@ enum PostgresClaimStatements {
                 SELECT batch.lane, batch.platform_id, batch.due_at_ms FROM batch
                  WHERE is_open AND (batch.lane, batch.platform_id) > (bidder.lane, bidder.platform_id)
                  ORDER BY batch.lane, batch.platform_id, batch.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL
+        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL, tenant_id
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
            AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
@@ -103,7 +105,7 @@ enum PostgresClaimStatements {
                 SELECT fan_out.lane, fan_out.platform_id, fan_out.due_at_ms FROM fan_out
                  WHERE (fan_out.lane, fan_out.platform_id) > (bidder.lane, bidder.platform_id)
                  ORDER BY fan_out.lane, fan_out.platform_id, fan_out.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL
+        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL, tenant_id
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
            AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted

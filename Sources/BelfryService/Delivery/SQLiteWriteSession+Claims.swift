@@ -29,7 +29,9 @@ extension SQLiteWriteSession {
                     continue
                 }
                 bids.append(
-                    Bid(platform: platform, application: status.application, isProbe: status.parked != nil))
+                    Bid(
+                        platform: platform, application: status.application, tenant: status.tenant,
+                        isProbe: status.parked != nil))
             }
             return bids
         }

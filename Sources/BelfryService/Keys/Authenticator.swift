@@ -29,7 +29,7 @@ struct Authenticator: Sendable {
     /// registration when it gets a 429. A secret of 122 random bits is not guessed.
     func platform(of request: Request, _ context: APIContext) async throws -> Platform {
         let found = try await check(request, context, letsRightPass: true) { credentials in
-            let platform = try await known(credentials.user, request, context) { try await store.platform($0) }
+            let platform = try await store.platform(credentials.user)
             return matches(credentials, platform?.secretHash) ? platform : nil
         }
         guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
@@ -39,7 +39,7 @@ struct Authenticator: Sendable {
 
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
-            let application = try await known(credentials.user, request, context) { try await store.application($0) }
+            let application = try await store.application(credentials.user)
             // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
             let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
             let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
@@ -48,15 +48,6 @@ struct Authenticator: Sendable {
         guard let application = found else { throw refusal("application_uuid:api_key", request) }
         try requestLimiter.admit(Principal(application))
         return application
-    }
-
-    /// Finds the thing with a UUID. Asks the database too before it refuses one, since a command beside this server may have just made it.
-    private func known<Thing>(
-        _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
-    ) async throws -> Thing? {
-        if let thing = try await find(uuid) { return thing }
-        guard requestLimiter.admitsLookUp(of: request, context), try await store.isNew(uuid) else { return nil }
-        return try await find(uuid)
     }
 
     /// A request without credentials is not a guess.
@@ -127,7 +118,7 @@ package struct Principal: Sendable, Hashable {
     package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
         /// The devices of a platform, which share its secret.
         case devices = 1
-        /// The back end of an application.
+        /// The back end of an application, or what is instead of it.
         case sender = 2
         /// The holder of a key of the admin API.
         case admin = 3
@@ -147,6 +138,11 @@ package struct Principal: Sendable, Hashable {
     package init(_ platform: Platform) { self.init(.devices, platform.key.rawValue) }
 
     package init(_ application: Application) { self.init(.sender, application.key.rawValue) }
+
+    /// The callers of an application's open endpoints. Their keys may be in every copy of an app, so they take nothing of the back end's rate.
+    package static func endpoints(of application: Key<Application>) -> Principal {
+        Principal(.sender, .min + application.rawValue)
+    }
 }
 
 /// Proves that the person who enters a certificate has its key. All who see the certificate know its fingerprint, and the fingerprint leads

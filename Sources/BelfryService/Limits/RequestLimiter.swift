@@ -147,12 +147,6 @@ package final class RequestLimiter: Sendable {
         }
     }
 
-    /// Whether the database may be asked for a name that memory does not have: some times for each address, however many names
-    /// it guesses.
-    func admitsLookUp(of request: Request, _ context: APIContext) -> Bool {
-        take(from: lookUps, for: site(of: request, context), under: Self.lookUpLimit) == nil
-    }
-
     /// Asks the database for a name that memory does not have. Throws a 429 where so many from the caller's address led nowhere
     /// lately, or are being looked up. Names that are there cost nothing.
     func lookUp<Found>(

@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// The part of a store that delivery needs. The simulation checks it against a model: `MemoryStore`.
 package typealias DeliveryPorts = ApplicationStore & DeviceStore & PushStore & DeliveryStore
 
-/// Applications and platforms: few, read with each request, so a store answers reads from memory.
+/// Applications and platforms: read with each request, so a store answers most reads from memory.
 package protocol ApplicationStore: Sendable {
     /// Throws `StoreError.taken` when any application of any tenant has the UUID.
     func create(_ application: NewApplication) async throws -> Application

@@ -15,8 +15,9 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
     var topics = SQLiteTopicCache()
-    /// The platforms that are not being deleted, once they are needed.
-    private var statuses: [Key<Platform>: PlatformStatus]?
+    /// Platforms, once they are needed; nil for one that is being deleted.
+    private var statuses: [Key<Platform>: PlatformStatus?] = [:]
+    private static let statusesMax = 65_536
     /// See `SQLiteSubscriptionMerge`.
     var mark: PostingMark?
     /// Postings that the running merge has yet to append.
@@ -54,6 +55,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// The status of a platform, for claims and registrations.
     struct PlatformStatus {
         let application: Key<Application>
+        let tenant: Key<Tenant>
         let parked: Parking?
 
         /// Whether its batches may be claimed.
@@ -117,15 +119,20 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
 
     /// nil when there is no such platform, or it was deleted.
     func status(of platform: Key<Platform>) throws -> PlatformStatus? {
-        if let statuses { return statuses[platform] }
-        let rows = try prepared(PlatformStatements.all).all { row in try readable { try Platform(row) } }
-            .compactMap(\.self)
-        let statuses = Dictionary(
-            uniqueKeysWithValues: rows.map {
-                ($0.key, PlatformStatus(application: $0.applicationKey, parked: $0.parked))
-            })
-        self.statuses = statuses
-        return statuses[platform]
+        if let known = statuses[platform] { return known }
+        var status: PlatformStatus?
+        if let tenant = try prepared(PlatformStatements.tenant).number(platform),
+            let row = try prepared(PlatformStatements.byKey).first(
+                platform,
+                as: { row in
+                    try readable { try Platform(row) }
+                }) ?? nil
+        {
+            status = PlatformStatus(application: row.applicationKey, tenant: Key(tenant), parked: row.parked)
+        }
+        if statuses.count >= Self.statusesMax { statuses = [:] }
+        statuses.updateValue(status, forKey: platform)
+        return status
     }
 
     package func hold(
@@ -168,7 +175,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     }
 
     package func registryChanged() {
-        statuses = nil
+        statuses = [:]
         effects.registryChanged = true
     }
 
@@ -186,7 +193,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
 
     private func forget() {
         topics = SQLiteTopicCache()
-        statuses = nil
+        statuses = [:]
         mark = nil
         gains = nil
         unindexedTokens = nil

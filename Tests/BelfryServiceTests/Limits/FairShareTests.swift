@@ -3,8 +3,22 @@ import BelfryTesting
 import Testing
 
 @Suite struct FairShareTests {
-    private static func bidder(_ application: Int64, _ platform: Int64, room: Int) -> FairShare.Bidder {
-        FairShare.Bidder(application: Key(application), platform: Key(platform), room: room)
+    private static func bidder(
+        _ application: Int64, _ platform: Int64, room: Int, of tenant: Int64 = 1
+    ) -> FairShare.Bidder {
+        FairShare.Bidder(tenant: Key(tenant), application: Key(application), platform: Key(platform), room: room)
+    }
+
+    @Test func `a tenant with many applications gets no more`() {
+        let many = (1...1_000).map { Self.bidder($0, $0, room: 9) }
+        let shares = FairShare.divide(8, among: many + [Self.bidder(1_001, 1_001, room: 9, of: 2)], turn: 0)
+        #expect(shares[Key(1_001)] == 4 && shares.count == 5)
+    }
+
+    @Test func `each application of each tenant has its turn`() {
+        let bidders = (1...4).map { Self.bidder($0, $0, room: 9, of: $0 % 2) }
+        let favoured = (0..<4).flatMap { FairShare.divide(1, among: bidders, turn: $0).keys.map(\.rawValue) }
+        #expect(Set(favoured) == [1, 2, 3, 4])
     }
 
     @Test func `applications with ample work share equally, whatever their platforms`() {

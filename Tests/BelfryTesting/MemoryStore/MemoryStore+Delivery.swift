@@ -167,7 +167,7 @@ extension Contents {
             let bidders = queues.keys.sorted().compactMap { platform in
                 platforms[platform].map { found in
                     FairShare.Bidder(
-                        application: found.applicationKey, platform: platform,
+                        tenant: Tenant.first, application: found.applicationKey, platform: platform,
                         room: min(room[platform] ?? claim.room(on: platform), queues[platform]?.count ?? 0))
                 }
             }
