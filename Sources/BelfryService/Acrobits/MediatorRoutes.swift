@@ -100,7 +100,7 @@ package struct MediatorRoutes: Sendable {
         guard !served.isAdmitted else { return }
         let named = routes.reduce(into: Set()) { $0.formUnion($1.applications) }
         for application in named.isEmpty ? Set(served.applications.min().map { [$0] } ?? []) : named {
-            try requestLimiter.admit(Principal(.sender, application.rawValue))
+            try requestLimiter.admit(.endpoints(of: application))
         }
     }
 

@@ -122,7 +122,9 @@ extension GeneroRoutes {
         switch request.method {
         case .get: return Self.greeting()
         case .head: return Self.greeting().createHeadResponse()
-        case .post: return try await answer(Self.command(of: request), request, of: application, endpoint)
+        case .post:
+            try services.requestLimiter.admit(.endpoints(of: application.key))
+            return try await answer(Self.command(of: request), request, of: application, endpoint)
         default: return Self.text(.badRequest, "Bad request")
         }
     }

@@ -128,7 +128,7 @@ package struct OpenEndpointCheck: Sendable {
         guard let endpoint, admits(endpoint, request, context),
             let application = try await store.application(endpoint.application)
         else { return nil }
-        try requestLimiter.admit(Principal(application))
+        try requestLimiter.admit(.endpoints(of: application.key))
         return (endpoint, application)
     }
 }

@@ -94,7 +94,7 @@ struct TokenGatewayDoor: Sendable {
 
         /// Charges the application for messages beyond the first, which was charged for with the request.
         func charge(messages count: Int) throws(APIError) {
-            for _ in 1..<max(1, count) { try requestLimiter.admit(Principal(application)) }
+            for _ in 1..<max(1, count) { try requestLimiter.admit(.endpoints(of: application.key)) }
         }
     }
 

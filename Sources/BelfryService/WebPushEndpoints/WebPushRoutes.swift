@@ -126,7 +126,7 @@ package struct WebPushRoutes: Sendable {
         guard let endpoint = found, let application = try await store.application(endpoint.applicationKey) else {
             throw APIError.missing("endpoint")
         }
-        try limiter.admit(Principal(application))
+        try limiter.admit(.endpoints(of: application.key))
         guard endpoint.isAlive, let platform = try await store.platform(endpoint.platformKey) else {
             throw APIError(.gone, "The device of this endpoint is gone")
         }
