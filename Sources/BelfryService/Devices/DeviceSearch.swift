@@ -10,7 +10,7 @@ package struct DeviceSearch: Sendable, Hashable {
     package let filter: DeviceFilter
 
     /// How long an API looks at devices, so that its answer is there within 50 ms.
-    static let searchedFor = Duration.milliseconds(40)
+    static let searchedFor = Duration.milliseconds(35)
     /// The longer search that a person may ask for; shorter than any search may take.
     static let searchedForLonger = Duration.seconds(4)
 

@@ -221,16 +221,15 @@ struct PushPages {
     }
 }
 
-extension Push.Content {
-    /// The content as a sender writes it, to search it for a text.
-    var shown: String {
-        var members: JSONObject = [:]
-        members["body"] = body.map(JSONValue.string)
-        if !custom.isEmpty { members["custom"] = .object(custom) }
-        if let apple {
-            members["apns"] = .object(["payload": .object(apple.payload), "type": .string(apple.type.rawValue)])
+extension JSONValue {
+    /// Every text in it, a line each, to search them.
+    fileprivate var lines: String {
+        switch self {
+        case .string(let text): text
+        case .array(let elements): elements.map(\.lines).joined(separator: "\n")
+        case .object(let members): members.map(\.value.lines).joined(separator: "\n")
+        default: ""
         }
-        return JSONValue.object(members).storedText
     }
 }
 
@@ -353,7 +352,7 @@ struct PushFilter: Sendable {
     private func withText(_ receipts: [Receipt], _ store: any Store) async throws -> [Key<Push>: Bool] {
         guard !text.isEmpty else { return [:] }
         return try await store.contents(of: receipts.map(\.push.key)) { [text] in
-            $0.shown.caseFolded.contains(text)
+            $0.json.lines.caseFolded.contains(text)
         }
     }
 

@@ -68,6 +68,30 @@ import Testing
         #expect(try await dashboard.store.applications().isEmpty)
     }
 
+    @Test func `no number in a query or form ends the server`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "Dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        #expect(try await browser.get("/apps?from=\(Int.max)").status == .ok)
+        #expect(try await browser.get("\(path)/places?page=\(Int.max)").status == .ok)
+        let fields = [("body", "b"), ("audience", "everyone"), ("action", "send"), ("reviewed", "\(Int.max)")]
+        #expect(try await browser.post("\(path)/compose", fields).contains("Send it to"))
+    }
+
+    @Test func `pushes are found by what they say`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        let said = [("title", "Spring sale"), ("body", "Say \"cheese\""), ("audience", "everyone")]
+        _ = try await browser.post("\(path)/compose", said + [("action", "send"), ("reviewed", "1")])
+        for (text, isFound) in [("spring", true), ("%22cheese%22", true), ("audience", false), ("body", false)] {
+            let page = try await browser.get("\(path)/pushes?q=\(text)")
+            #expect(page.contains("Say &quot;cheese&quot;") == isFound, "\(text)")
+        }
+    }
+
     @Test func `a push is reviewed with its audience before sending`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
