@@ -173,7 +173,7 @@ let package = Package(
             name: "MessageEncryption", dependencies: [crypto, nioSSL], path: "BelfryKit/Sources/MessageEncryption",
             swiftSettings: settings),
 
-        // Layer 2: the service, which is below, and the adapters.
+        // Layer 2: the adapters. The service, which is below, is of layer 1.
         part(
             "BelfryProviders", of: "Sources/Providers",
             dependencies: [
@@ -183,7 +183,7 @@ let package = Package(
             files: ["Shared"] + files(\.adapter),
             others: ["Simulators"] + files { $0.client + $0.platform + $0.simulator }),
 
-        // Layer 3: what speaks Apple's binary protocol, and the server.
+        // Layers 2 and 3: what speaks Apple's binary protocol, and the server.
         module(
             "BelfryGateway",
             [
