@@ -21,7 +21,9 @@ const post = async ({ url }, path, body) => {
 const register = (proof) => alone(async (record) => {
   const registered = await post(record, "/registrations", { ...record.wish, proof }).catch(({ message: error, status }) => ({ error, status }))
   const { device_uuid, state } = registered
-  if (device_uuid) await kept("record", { ...record, wish: { ...record.wish, device_uuid, previous: null } })
+  // The page may have changed it meanwhile.
+  const now = await kept("record"), { wish } = now
+  if (device_uuid && wish?.subscription?.endpoint === record.wish.subscription.endpoint) await kept("record", { ...now, wish: { ...wish, device_uuid, previous: null } })
   if (state !== "proving") tell({ registered })
 })
 

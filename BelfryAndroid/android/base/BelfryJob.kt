@@ -40,6 +40,8 @@ class BelfryJob : JobService() {
                 scheduler.schedule(job)
             } catch (error: IllegalStateException) {
                 // The app has as many jobs of its own as Android allows; its next start goes on.
+            } catch (error: SecurityException) {
+                // The app's manifest takes a permission away. What came is shown all the same.
             }
         }
     }

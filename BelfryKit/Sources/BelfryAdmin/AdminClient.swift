@@ -24,12 +24,26 @@ public struct AdminClient: Sendable {
     public func push(
         _ push: PushRequest, for app: UUID, idempotencyKey: String = UUID().uuidString
     ) async throws(AdminError) -> UUID {
-        let created: Created = try await send(
-            "POST", "apps/\(app.uuidString.lowercased())/pushes", push, ["Idempotency-Key": idempotencyKey])
-        guard let id = created.receipt_id ?? created.schedule_id, let uuid = UUID(uuidString: id) else {
-            throw .unreadable("no receipt_id")
-        }
+        guard let id = try await create(push, for: app, idempotencyKey).receipt_id, let uuid = UUID(uuidString: id)
+        else { throw .unreadable("no receipt_id: a push for later is scheduled by `schedule`") }
         return uuid
+    }
+
+    /// Schedules a push that has a `sendAt`, and returns the id of its schedule. As `push`.
+    public func schedule(
+        _ push: PushRequest, for app: UUID, idempotencyKey: String = UUID().uuidString
+    ) async throws(AdminError) -> String {
+        guard let id = try await create(push, for: app, idempotencyKey).schedule_id else {
+            throw .unreadable("no schedule_id: the push was sent at once")
+        }
+        return id
+    }
+
+    private func create(
+        _ push: PushRequest, for app: UUID, _ idempotencyKey: String
+    ) async throws(AdminError) -> Created {
+        try await send(
+            "POST", "apps/\(app.uuidString.lowercased())/pushes", push, ["Idempotency-Key": idempotencyKey])
     }
 
     /// The receipt of a push: its answers so far.

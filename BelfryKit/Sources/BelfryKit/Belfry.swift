@@ -84,7 +84,11 @@ public actor Belfry {
         defer { end() }
         do throws(BelfryError) {
             try takeReports()
-            try await registerAsWanted()
+            do throws(BelfryError) { try await registerAsWanted() } catch {
+                // A device that the server knows has events to send, though it takes no change of it.
+                if case .refused = error { try await sendEvents() }
+                throw error
+            }
             try await sendEvents()
         } catch {
             tell(.failed(error))
@@ -139,7 +143,14 @@ public actor Belfry {
     /// Asks for the UUID of a device that an unanswered request may have made, before another token makes a second one.
     private func findUnanswered() async throws(BelfryError) {
         guard let sent = state.unanswered, state.device == nil, sent.token != state.wish?.token else { return }
-        let device = try await client.create(sent)
+        let device: String
+        do throws(BelfryError) { device = try await client.create(sent) } catch {
+            switch error {
+            // It made no device, and never will: what the app wants now is not kept waiting for it.
+            case .refused, .unsigned: return try change { $0.unanswered = nil }
+            default: throw error
+            }
+        }
         try change { state in
             state.device = device
             state.confirmed = sent

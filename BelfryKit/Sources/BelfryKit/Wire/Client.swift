@@ -97,8 +97,10 @@ struct Client: Sendable {
         let (data, response) = try await exchange(try request(method, path, body))
         let answer = (try? JSONDecoder().decode(JSON.self, from: data)) ?? .null
         switch response.statusCode {
+        case 204: return Answer(body: [:], serverTime: HTTPDate.milliseconds(response.field("Date")))
         case 200..<300:
-            let members = if case .object(let members) = answer { members } else { [String: JSON]() }
+            // A proxy's page is no answer.
+            guard case .object(let members) = answer else { throw .unreadable("no JSON object") }
             return Answer(body: members, serverTime: HTTPDate.milliseconds(response.field("Date")))
         case 401: throw .unauthorized
         case 408, 429, 500...: throw .busy(retryAfter: response.field("Retry-After").flatMap { Int($0) })
