@@ -37,7 +37,7 @@ package struct GatewayIntake: Sendable {
         for record in records {
             guard fault == nil else { break }
             do {
-                notifications.append(try record.notification(for: platform))
+                notifications.append(try record.notification(for: platform, at: store.clock.now))
             } catch {
                 fault = GatewayError(error, identifier: record.identifier)
             }
@@ -56,7 +56,7 @@ package struct GatewayIntake: Sendable {
         let devices = await devices(of: Set(notifications.map(\.0.token)), on: platform)
         return await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, (notification, identifier)) in notifications.enumerated() {
-                guard let device = devices[notification.token] else { continue }
+                guard let device = devices[notification.token] else { break }
                 let push = NewPush(notification, to: device, on: platform)
                 group.addTask { (index, await accept(push, identifier, tell)) }
             }
@@ -106,7 +106,7 @@ package struct GatewayIntake: Sendable {
     ) async -> (response: GatewayResponse, id: String) {
         do throws(GatewayResponse) {
             guard let platform else { throw GatewayResponse(403, "BadCertificate") }
-            let notification = try request.notification(for: platform)
+            let notification = try request.notification(for: platform, at: store.clock.now)
             let id = try request.id()
             return (try await send(notification, on: platform, within: wait), id.lowercased)
         } catch {
@@ -200,11 +200,16 @@ extension NewPush {
 
 extension GatewayRecord {
     /// The payload is as the sender wrote it: nothing in it is checked but that it is a JSON object.
-    fileprivate func notification(for platform: Platform) throws(GatewayStatus) -> GatewayNotification {
+    fileprivate func notification(
+        for platform: Platform, at now: Instant
+    ) throws(GatewayStatus) -> GatewayNotification {
+        // What is over already is tried once, as APNs does: the sender's clock may be slow.
+        let expiresAt = expiry.map { Instant(milliseconds: Int64($0) * 1_000) }
+        let isOver = expiresAt.map { $0 <= now } ?? false
         guard case .object(let payload)? = try? JSONValue(json: payload) else { throw .processingError }
         let use: AppleTokenUse = if case .apple(let use) = platform.kind { use } else { .app }
         let apple = ApplePush(
-            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: expiry != 0)
+            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: !isOver)
         let content = Push.Content(apple: apple)
         do {
             try content.checkStored()
@@ -213,6 +218,6 @@ extension GatewayRecord {
         }
         return GatewayNotification(
             token: DeviceToken(bytes: token), content: content,
-            expiresAt: expiry.flatMap { $0 == 0 ? nil : Instant(milliseconds: Int64($0) * 1_000) })
+            expiresAt: isOver ? nil : expiresAt)
     }
 }

@@ -112,7 +112,9 @@ extension GatewayRequest {
     }
 
     /// Checks the request. Throws the answer that APNs would give to a faulty one.
-    package func notification(for platform: Platform) throws(GatewayResponse) -> GatewayNotification {
+    package func notification(
+        for platform: Platform, at now: Instant
+    ) throws(GatewayResponse) -> GatewayNotification {
         let token = try token()
         _ = try id()
         guard case .apple(let use) = platform.kind else { throw GatewayResponse(400, "TopicDisallowed") }
@@ -121,7 +123,8 @@ extension GatewayRequest {
         if let kind, !kind.priorities.contains(priority ?? kind.priorities[0]) {
             throw GatewayResponse(400, "BadPriority")
         }
-        let expiration = try expiration()
+        let expiresAt = try expiration().map { Instant(milliseconds: $0 * 1_000) }
+        let isOver = expiresAt.map { $0 <= now } ?? false
         if let id = headers["collapse-id"], !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count) {
             throw GatewayResponse(400, "BadCollapseId")
         }
@@ -135,13 +138,13 @@ extension GatewayRequest {
         }
         let apple = ApplePush(
             verbatim: payload, for: use, kind: kind, priority: priority, collapseID: headers["collapse-id"],
-            isStored: expiration != 0)
+            isStored: !isOver)
         guard apple.tokenUses.contains(use) else { throw GatewayResponse(400, "InvalidPushType") }
         let content = Push.Content(body: nil, apple: apple)
         do { try content.checkStored() } catch { throw GatewayResponse(413, "PayloadTooLarge") }
         return GatewayNotification(
             token: token, content: content,
-            expiresAt: expiration.flatMap { $0 > 0 ? Instant(milliseconds: $0 * 1_000) : nil })
+            expiresAt: isOver ? nil : expiresAt)
     }
 
     private func token() throws(GatewayResponse) -> DeviceToken {

@@ -10,7 +10,7 @@ package final class GatewayVerdicts: PushObserver {
     private let next: any PushObserver
     private let watched = Mutex<[UUID: @Sendable (GatewayVerdict) -> Void]>([:])
 
-    /// Pushes that are watched at a time; those beyond are accepted and not watched.
+    /// Pushes that are watched at a time. Those that other nodes settle stay here: where there are so many, all are forgotten.
     package static let watchedMax = 100_000
 
     /// - Parameter next: gets all hints too.
@@ -30,7 +30,8 @@ package final class GatewayVerdicts: PushObserver {
     /// Watched before it is accepted, since its verdict may come before the acceptance is known.
     func watch(_ receiptID: UUID, tell: @escaping @Sendable (GatewayVerdict) -> Void) {
         watched.withLock { watched in
-            if watched.count < Self.watchedMax { watched[receiptID] = tell }
+            if watched.count >= Self.watchedMax { watched = [:] }
+            watched[receiptID] = tell
         }
     }
 

@@ -26,17 +26,22 @@ import Testing
         let headers = [
             "expiration": "1700000000", "priority": "5", "collapse-id": "c", "push-type": "alert", "topic": "t",
         ]
-        let taken = try Self.request(headers: headers).notification(for: Self.platform())
+        let taken = try Self.request(headers: headers).notification(for: Self.platform(), at: .zero)
         #expect(taken.token == DeviceToken(bytes: [0, 0xAA, 0xFF]))
         #expect(taken.expiresAt == Instant(milliseconds: 1_700_000_000_000))
         let apple = try #require(taken.content.apple)
         #expect(apple.type == .alert && apple.priority == .considerate && apple.collapseID == "c" && apple.isStored)
         #expect(apple.payload["x"] == .integer(1) && apple.isVerbatim)
-        let now = try Self.request(headers: ["expiration": "0"]).notification(for: Self.platform())
+        let now = try Self.request(headers: ["expiration": "0"]).notification(for: Self.platform(), at: .zero)
         #expect(now.expiresAt == nil && now.content.apple?.isStored == false)
+        // A sender whose clock is slow is heard too.
+        let over = try Self.request(headers: headers).notification(
+            for: Self.platform(), at: Instant(milliseconds: 1_700_000_000_000))
+        #expect(over.expiresAt == nil && over.content.apple?.isStored == false)
         let silent = Self.request(body: #"{"aps":{"content-available":1}}"#)
-        #expect(try silent.notification(for: Self.platform()).content.apple?.type == .background)
-        let call = try Self.request(headers: ["push-type": "voip"]).notification(for: Self.platform(.apple(.voip)))
+        #expect(try silent.notification(for: Self.platform(), at: .zero).content.apple?.type == .background)
+        let call = try Self.request(headers: ["push-type": "voip"]).notification(
+            for: Self.platform(.apple(.voip)), at: .zero)
         #expect(call.content.apple?.type == .voip)
     }
 
@@ -63,13 +68,15 @@ import Testing
     func `a bad request is explained in APNs' words`(
         request: GatewayRequest, status: Int, reason: String
     ) {
-        let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
+        let response = #expect(throws: GatewayResponse.self) {
+            try request.notification(for: Self.platform(), at: .zero)
+        }
         #expect(response == GatewayResponse(status, reason))
     }
 
     @Test(arguments: ["/3/device/%30%30aAff", "/%33/%64evice/00aaff", "/3/device/00%41%61f%66"])
     func `a path may be percent-encoded`(path: String) throws {
-        let taken = try Self.request(path).notification(for: Self.platform())
+        let taken = try Self.request(path).notification(for: Self.platform(), at: .zero)
         #expect(taken.token == DeviceToken(bytes: [0, 0xAA, 0xFF]))
     }
 
@@ -77,7 +84,9 @@ import Testing
     func `a compressed body is refused by its name`(coding: String, shown: String) {
         var request = Self.request(body: "\u{1F}")
         request.note(contentCoding: coding)
-        let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
+        let response = #expect(throws: GatewayResponse.self) {
+            try request.notification(for: Self.platform(), at: .zero)
+        }
         #expect(response?.status == 415 && response?.reason == "UnsupportedContentEncoding")
         #expect(response?.warning?.contains("(content-encoding: \(shown))") == true)
     }
@@ -86,7 +95,7 @@ import Testing
     func `a body that is said to be plain is taken`(coding: String) throws {
         var request = Self.request()
         request.note(contentCoding: coding)
-        _ = try request.notification(for: Self.platform())
+        _ = try request.notification(for: Self.platform(), at: .zero)
     }
 
     @Test(arguments: [
@@ -100,10 +109,12 @@ import Testing
         #expect(isNoted)
         #expect(request.warning == #"299 - "apns-\#(name) is no header of APNs (is apns-\#(meant) meant?)""#)
         if isTime {
-            let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
+            let response = #expect(throws: GatewayResponse.self) {
+                try request.notification(for: Self.platform(), at: .zero)
+            }
             #expect(response == GatewayResponse(400, "BadExpirationDate"))
         } else {
-            _ = try request.notification(for: Self.platform())
+            _ = try request.notification(for: Self.platform(), at: .zero)
         }
     }
 
@@ -112,7 +123,7 @@ import Testing
         var request = Self.request()
         _ = request.note(unknown: name)
         #expect(request.warning == nil)
-        _ = try request.notification(for: Self.platform())
+        _ = try request.notification(for: Self.platform(), at: .zero)
     }
 
     @Test(arguments: Refusal.allCases)
