@@ -97,13 +97,17 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Channel
 
+    // A name may have several addresses, and each that is tried is a channel with this handler, until one is connected.
+
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerRemoved(context: ChannelHandlerContext) { if self.context === context { self.context = nil } }
 
     func channelActive(context: ChannelHandlerContext) {
-        opened?.succeed(context.channel)
-        opened = nil
+        guard let opened else { return context.close(promise: nil) }
+        self.context = context
+        self.opened = nil
+        opened.succeed(context.channel)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -120,6 +124,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        guard self.context === context else { return context.fireChannelInactive() }
         self.context = nil
         isUsable = false
         opened?.fail(HTTP2ConnectError(code: .closed, reason: "the connection ended"))
@@ -129,8 +134,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        opened?.fail(error)
-        opened = nil
+        if self.context === context {
+            opened?.fail(error)
+            opened = nil
+        }
         context.close(promise: nil)
     }
 

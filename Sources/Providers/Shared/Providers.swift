@@ -21,7 +21,7 @@ package final class Providers: ProviderDirectory {
 
     package func provider(for platform: Platform) async throws -> any Provider {
         let known = entries.withLock { $0[platform.key] }
-        if let known, known.version == platform.credentialsVersion { return known.counted }
+        if let known, known.version >= platform.credentialsVersion { return known.counted }
         // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all
         // platforms would wait for it.
         let provider = try await Self.make(platform, with: dependencies)
@@ -32,8 +32,8 @@ package final class Providers: ProviderDirectory {
                 delivery: await dependencies.caller(.delivery, platform), clock: dependencies.clock))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
-            // Another worker was faster.
-            if let known, known.version == made.version { return (known, made.provider) }
+            // Another worker was faster, or has newer credentials.
+            if let known, known.version >= made.version { return (known, made.provider) }
             entries[platform.key] = made
             return (made, known?.provider)
         }
