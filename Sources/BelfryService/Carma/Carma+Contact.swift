@@ -90,7 +90,8 @@ extension JSONValue {
         // Clients in Go write 0 for none.
         case .null, .string(""), .integer(0): nil
         case .integer(let milliseconds): try Instant(milliseconds, field: field)
-        case .string(let text): try Instant(text, field: field)
+        case .number(let number) where abs(number.double) < 1e15: try Instant(Int64(number.double), field: field)
+        case .string(let text): try Instant(text.carmaTime, field: field)
         default: throw InvalidInput(field: field, "has to be a time, it is \(typeName)")
         }
     }

@@ -143,7 +143,7 @@ extension CarmaService.MessageRequest {
                 }
             case "deliveryTime":
                 guard let text = try reader.string(name), !text.isEmpty else { return }
-                request.deliveryTime = try Instant(Self.spelled(text), field: name)
+                request.deliveryTime = try Instant(text.carmaTime, field: name)
             case "saveProps": request.savesProperties = try reader.bool(name) ?? false
             case _ where Self.fields.contains(name): try reader.skip()
             default:
@@ -162,13 +162,17 @@ extension CarmaService.MessageRequest {
         "forceCreateMissingProperties",
     ]
 
-    /// `2017-01-31T08:30:00+0100` as ISO 8601 writes it, with a colon in the zone.
-    private static func spelled(_ text: String) -> String {
-        let zone = text.suffix(5)
-        guard text.count > 5, zone.first == "+" || zone.first == "-", zone.dropFirst().allSatisfy(\.isNumber) else {
-            return text
+}
+
+extension String {
+    /// A time of Carma's clients as RFC 3339 writes it: `2017-01-31T08:30:00+0100` with a colon in the zone, a day alone as its first moment.
+    var carmaTime: String {
+        let zone = suffix(5)
+        if utf8.count == 10, !contains("T") { return self + "T00:00:00Z" }
+        guard count > 10, zone.first == "+" || zone.first == "-", zone.dropFirst().allSatisfy(\.isNumber) else {
+            return self
         }
-        return text.dropLast(2) + ":" + text.suffix(2)
+        return dropLast(2) + ":" + suffix(2)
     }
 }
 

@@ -68,10 +68,13 @@ extension CarmaRoutes {
         var change = try CarmaContactChange(try await call.body())
         let named = call.part("original_id")
         if !named.isEmpty {
-            guard change.originalID == nil || change.originalID == named else {
-                throw InvalidInput(field: "originalId", "is '\(change.originalID ?? "")', the path says '\(named)'")
+            // The client in Go escapes a path as a query, and sends an empty id where it has none.
+            let spaced = named.replacing("+", with: " ")
+            let own = change.originalID.flatMap { $0.isEmpty ? nil : $0 } ?? named
+            guard own == named || own == spaced else {
+                throw InvalidInput(field: "originalId", "is '\(own)', the path says '\(named)'")
             }
-            change.originalID = named
+            change.originalID = own
         }
         return Self.reply(try await carma.save(change, in: app, creates: creates).json)
     }

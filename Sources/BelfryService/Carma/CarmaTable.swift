@@ -120,7 +120,7 @@ package struct CarmaTable: Sendable {
 
     private static func time(_ value: String, _ name: String) throws(InvalidInput) -> Instant {
         if let milliseconds = Int64(value) { return try Instant(milliseconds, field: name) }
-        guard let time = Instant(text: value) else {
+        guard let time = Instant(text: value.carmaTime) else {
             throw InvalidInput(
                 field: name,
                 "is '\(value.prefix(64))', it has to be milliseconds or a time such as 2017-01-31T08:30:00Z")

@@ -1,6 +1,7 @@
-import BelfryService
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 @Suite struct CarmaTableTests {
     private static func settings(
@@ -58,6 +59,14 @@ import Testing
         } throws: {
             "\($0)".contains("has no column 'originalId', with delimiter 44 it has")
         }
+    }
+
+    @Test(arguments: [
+        ("2017-01-31T08:30:00+0100", "2017-01-31T08:30:00+01:00"), ("2017-01-31", "2017-01-31T00:00:00Z"),
+        ("2017-01-31T08:30:00Z", "2017-01-31T08:30:00Z"), ("soon", "soon"),
+    ])
+    func `times have a form that can be read`(text: String, form: String) {
+        #expect(text.carmaTime == form)
     }
 
     @Test func `a bad line says why, and later lines are read`() throws {
