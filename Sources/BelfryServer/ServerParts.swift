@@ -111,14 +111,8 @@ struct ServerParts: Sendable {
 
     /// The parked platforms, a sentence each; none where the database cannot be read.
     private static func parkings(in store: any Store, at now: Instant) async -> [String] {
-        var notices: [String] = []
-        for application in (try? await store.applications()) ?? [] {
-            for platform in (try? await store.platforms(of: application.key)) ?? [] {
-                notices += platform.parkedInWords(at: now)
-                if notices.count >= Self.noticesMax { return notices }
-            }
-        }
-        return notices
+        let parked = (try? await store.parkedPlatforms(atMost: Self.noticesMax)) ?? []
+        return parked.flatMap { $0.parkedInWords(at: now) }
     }
 
     private static let noticesMax = 100

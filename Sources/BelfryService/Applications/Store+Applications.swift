@@ -69,6 +69,14 @@ extension Store {
         try await entry(.platform(key))?.platforms.first { $0.key == key }
     }
 
+    package func parkedPlatforms(atMost limit: Int) async throws -> [Platform] {
+        try await readCommitted { [damagedRows] db in
+            try db.prepared(PlatformStatements.parked).all(limit) { row in
+                try damagedRows.readable("platform \(row.integer(0))") { try Platform(row) }
+            }.compactMap(\.self)
+        }
+    }
+
     package func replaceCredentials(
         of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
     ) async throws {
@@ -228,6 +236,14 @@ enum PlatformStatements {
         SELECT \(columns) /* platforms.of_application */ FROM platform
          WHERE application_id = $1 AND NOT is_deleted
          ORDER BY id
+        """
+
+    /// Scans `platform_parked`.
+    static let parked: SQLText = """
+        SELECT \(columns) /* platforms.parked */ FROM platform
+         WHERE (parked_cause IS NOT NULL OR parked_services IS NOT NULL) AND NOT is_deleted
+         ORDER BY id
+         LIMIT $1
         """
 
     static let application: SQLText = "SELECT application_id /* platforms.application */ FROM platform WHERE id = $1"

@@ -124,12 +124,16 @@ enum BrokerStatements {
         """
 }
 
-/// The instances of an application are looked up when it is read.
-enum BrokerInstanceMigration: SchemaMigration {
-    static let identifier = "0028 broker instances by application (additive)"
+/// An application is read when it is needed, with its broker's instances, and parked platforms without all others.
+enum RegistryIndexMigration: SchemaMigration {
+    static let identifier = "0028 indexes of applications (additive)"
 
     static func run(in db: some SQLConnection) throws {
         try db.run(script: "CREATE INDEX broker_instance_application ON broker_instance (application_uuid)")
+        try db.run(
+            script:
+                "CREATE INDEX platform_parked ON platform (id) WHERE parked_cause IS NOT NULL OR parked_services IS NOT NULL"
+        )
     }
 }
 

@@ -7,6 +7,8 @@ package struct BacklogMonitor: Service {
     private let task: PeriodicTask
 
     package static let pause = Duration.seconds(2)
+    /// No more are counted.
+    private static let parkedMax = 10_000
 
     package init(store: any ApplicationStore & DeliveryStore, clock: any WallClock, logger: Logger) {
         self.store = store
@@ -18,13 +20,9 @@ package struct BacklogMonitor: Service {
     }
 
     private func measure() async throws {
-        var (parked, services) = (0, 0)
-        for application in try await store.applications() {
-            for platform in try await store.platforms(of: application.key) {
-                parked += platform.parked == nil ? 0 : 1
-                services += platform.parkedServices.count
-            }
-        }
+        let platforms = try await store.parkedPlatforms(atMost: Self.parkedMax)
+        let parked = platforms.count { $0.parked != nil }
+        let services = platforms.reduce(0) { $0 + $1.parkedServices.count }
         let oldest = try await store.nextDue().map { max(.zero, task.clock.now - $0) } ?? .zero
         DeliveryMetric.backlog(parked: parked, services: services, oldest: oldest)
     }

@@ -14,6 +14,8 @@ package protocol ApplicationStore: Sendable {
     func create(_ platform: NewPlatform) async throws -> Platform
     func platforms(of application: Key<Application>) async throws -> [Platform]
     func platform(_ key: Key<Platform>) async throws -> Platform?
+    /// The first platforms that are parked, or have a push service that is.
+    func parkedPlatforms(atMost limit: Int) async throws -> [Platform]
     /// Replaces the credentials and resumes a platform that was parked because of the old ones.
     func replaceCredentials(
         of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
@@ -31,6 +33,14 @@ extension ApplicationStore {
 
     package func application(_ key: Key<Application>) async throws -> Application? {
         try await applications().first { $0.key == key }
+    }
+
+    package func parkedPlatforms(atMost limit: Int) async throws -> [Platform] {
+        var parked: [Platform] = []
+        for application in try await applications() {
+            parked += try await platforms(of: application.key).filter { $0.parked != nil || !$0.parkedServices.isEmpty }
+        }
+        return Array(parked.prefix(limit))
     }
 }
 
