@@ -170,8 +170,17 @@ extension Store {
             guard try session.prepared(DeviceDeletionStatements.device).run(device.key, platform.key) > 0 else {
                 return
             }
+            if let session = session as? SQLiteWriteSession { try session.uncount(device.key, on: platform.key) }
             session.note(-1, .devices, of: application)
         }
+    }
+}
+
+extension SQLiteWriteSession {
+    /// Takes a device that is deleted out of the count of its segment of the search index.
+    fileprivate func uncount(_ device: Key<Device>, on platform: Key<Platform>) throws {
+        let counted = try prepared(DeviceCountStatements.uncount).run(platform, device)
+        if counted == 0 { try prepared(DeviceCountStatements.uncountLast).run(platform, device) }
     }
 }
 
@@ -201,7 +210,7 @@ enum DeviceDeletionStatements {
 
 /// The number of devices of platforms, from the counts that the search index keeps for each segment.
 ///
-/// Devices are deleted only with their platform or application, and the counts go with them.
+/// With a platform or an application its counts go too; a single device is taken out of the count of its segment.
 extension Database {
     func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
         let kept = try prepared(DeviceCountStatements.kept)
@@ -238,6 +247,22 @@ enum DeviceCountStatements {
     static let noteStaleDevice = """
         INSERT INTO search_index_stale /* search_index.note_stale */ (device_id) VALUES (?1)
             ON CONFLICT (device_id) DO UPDATE SET changes = changes + 1
+        """
+
+    /// The segment that holds a device `?2` of a platform `?1`, where it is indexed.
+    private static let itsSegment = """
+        platform_id = ?1 AND last_device_id = (
+               SELECT min(last_device_id) FROM search_index_count WHERE platform_id = ?1 AND last_device_id >= ?2)
+           AND ?2 <= (SELECT device_id FROM search_index WHERE id = 1)
+        """
+
+    static let uncount = """
+        UPDATE search_index_count /* device_counts.uncount */ SET device_count = device_count - 1
+         WHERE \(itsSegment) AND device_count > 1
+        """
+
+    static let uncountLast = """
+        DELETE FROM search_index_count /* device_counts.uncount_last */ WHERE \(itsSegment) AND device_count = 1
         """
 
     /// Scans the primary key.

@@ -105,6 +105,8 @@ struct SQLiteRegistrar {
             row.customUserID = id
         }
         let names = try topicNames(after: row.topics, at: session.now)
+        // What is refused is refused before anything is written: all writes beside it would be done again.
+        if !registration.labels.isEmpty { _ = try labelNames(of: row, besides: []) }
         let topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
         let hasLabels = !registration.labels.isEmpty || !(row.topics.isEmpty || row.topics == topics)
         row.topics = hasLabels ? try labels(of: row, beside: topics) : topics
@@ -113,15 +115,18 @@ struct SQLiteRegistrar {
 
     /// The topics with the labels that the device has then.
     private func labels(of row: DeviceRow, beside topics: [Int64]) throws -> [Int64] {
-        let (now, kept) = (session.now, Set(topics))
+        let labels = try labelNames(of: row, besides: Set(topics))
+        guard !labels.isEmpty else { return topics }
+        return try (topics + session.intern(labels.sorted(), in: platform.applicationKey, at: session.now)).sorted()
+    }
+
+    private func labelNames(of row: DeviceRow, besides topics: Set<Int64>) throws -> Set<String> {
         var labels: Set<String> = []
-        for id in row.topics where !kept.contains(id) {
-            let name = try session.topics.name(of: id, in: platform.applicationKey, at: now, session.db)
+        for id in row.topics where !topics.contains(id) {
+            let name = try session.topics.name(of: id, in: platform.applicationKey, at: session.now, session.db)
             if let name, DeviceLabel.isLabel(name) { labels.insert(name) }
         }
-        labels = try registration.labels.applied(to: labels)
-        guard !labels.isEmpty else { return topics }
-        return try (topics + session.intern(labels.sorted(), in: platform.applicationKey, at: now)).sorted()
+        return try registration.labels.applied(to: labels)
     }
 
     private func topicNames(after topics: [Int64], at now: Instant) throws -> [String] {

@@ -6,13 +6,13 @@ extension Store {
             try session.lockMap(of: application)
             try session.check(application)
             try session.check(.locationGroups, of: application)
-            session.note(1, .locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
             let now = session.now
             let key = Key<LocationGroup>(
                 try session.insert(
                     LocationGroupStatements.insert, application, plan.name, plan.summary, plan.search, now))
             try session.add(plan.locations, to: key)
+            session.note(1, .locationGroups, of: application)
             return LocationGroup(
                 key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: now, updatedAt: now)
         }

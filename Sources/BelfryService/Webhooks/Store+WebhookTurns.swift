@@ -53,7 +53,7 @@ extension Store {
             var budget = budget
             var chosen: [Key<Webhook>: (tenant: Key<Tenant>, isFailing: Bool)] = [:]
             try session.prepared(WebhookTurnStatements.due).each(
-                session.now, SQLKeys(budget.fullTenants), WebhookBudget.requestsMax
+                session.now, SQLKeys(budget.fullTenants), WebhookBudget.requestsMax, budget.takesFailing ? 1 : 0
             ) { row in
                 let (tenant, isFailing) = (Key<Tenant>(row.integer(1)), row.bool(2))
                 if budget.take(of: tenant, isFailing: isFailing) { chosen[Key(row.integer(0))] = (tenant, isFailing) }
@@ -215,6 +215,7 @@ enum WebhookTurnStatements {
           FROM webhook
          WHERE paused IS NULL AND due_at_ms <= $1 AND (leased_until_ms IS NULL OR leased_until_ms <= $1)
            AND NOT (SELECT tenant_id FROM application WHERE application.id = application_id) \(among: "$2")
+           AND (failing_since_ms IS NULL OR $4 > 0)
          ORDER BY due_at_ms
          LIMIT $3
          \(SQLText.forUpdateSkipLocked)

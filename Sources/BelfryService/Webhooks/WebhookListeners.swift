@@ -7,7 +7,11 @@ import Synchronization
 /// What this node changes counts from its commit on, changes by others from the next reading.
 package final class WebhookListeners: Sendable {
     private struct State {
-        var wanted: [Key<Application>: WebhookKinds] = [:]
+        var wanted: [Key<Application>: WebhookKinds] = [:] {
+            didSet { all = WebhookKinds(bits: wanted.values.reduce(0) { $0 | $1.bits }) }
+        }
+        /// The kinds that any application wants. Each registration asks for them, and applications are many.
+        private(set) var all = WebhookKinds(bits: 0)
         /// Raised by each change of our own, so that rows read before it do not undo it.
         var generation = 0
         var isBeingRead = false
@@ -25,7 +29,7 @@ package final class WebhookListeners: Sendable {
 
     /// Whether any application does.
     func wants(_ kind: WebhookEvent.Kind) -> Bool {
-        state.withLock { $0.wanted.values.contains { $0.contains(kind) } }
+        state.withLock { $0.all.contains(kind) }
     }
 
     func apply(_ changes: [Key<Application>: WebhookKinds]) {

@@ -198,13 +198,16 @@ struct WebhookBudget: Sendable {
         ofTenants.filter { $0.value + Self.ofReceiverMax > Self.ofTenantMax }.map(\.key)
     }
 
+    /// Whether receivers that took nothing lately get more. Otherwise they would hide those that do.
+    var takesFailing: Bool { failing < Self.ofFailingMax }
+
     static func requests(isFailing: Bool) -> Int { isFailing ? 1 : ofReceiverMax }
 
     /// False where there is no room.
     mutating func take(of tenant: Key<Tenant>, isFailing: Bool) -> Bool {
         let count = Self.requests(isFailing: isFailing)
         guard used + count <= Self.requestsMax, ofTenants[tenant, default: 0] + count <= Self.ofTenantMax,
-            !isFailing || failing < Self.ofFailingMax
+            !isFailing || takesFailing
         else { return false }
         add(count, tenant, isFailing)
         return true

@@ -105,20 +105,31 @@ import Testing
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
             let other = try await store.create(.of(fixture.application))
-            var keys: [Key<Device>] = []
+            var devices: [Device] = []
             for number in 0..<100 {
-                keys.append(try await fixture.register("\(number)", on: number % 5 == 0 ? other : nil).key)
+                devices.append(try await fixture.register("\(number)", on: number % 5 == 0 ? other : nil))
                 try await store.writer.write { try DeviceSearchIndex(session: $0, sizes: Self.sizes).step() }
             }
             let counted = try await store.pool.read { db in
                 try Int.fetchOne(db, sql: "SELECT sum(device_count) FROM search_index_count")
             }
             #expect(counted == 96)
+            var keys = devices.map(\.key)
             let search = DeviceSearch(platforms: [fixture.platform.key, other.key])
             for skip in stride(from: 0, through: 100, by: 7) {
                 let slice = try await store.devices(search, skip: skip, limit: 9)
                 #expect(slice.elements.map(\.key) == Array(keys.dropFirst(skip).prefix(9)))
                 #expect(slice.total == 100)
+            }
+            // The first segment goes as a whole, and one that is not indexed yet.
+            for number in Array(0..<16) + [99] {
+                try await store.delete(devices[number], on: number % 5 == 0 ? other : fixture.platform)
+            }
+            keys = Array(keys.dropFirst(16).dropLast())
+            for skip in stride(from: 0, through: 80, by: 7) {
+                let slice = try await store.devices(search, skip: skip, limit: 9)
+                #expect(slice.elements.map(\.key) == Array(keys.dropFirst(skip).prefix(9)))
+                #expect(slice.total == 83)
             }
         }
     }

@@ -188,7 +188,7 @@ import Testing
         Plan(WebPushStatements.deleteMessagesOfPlatform, "bigint, bigint", "using web_push_endpoint_device"),
         Plan(WebPushStatements.deleteAllExpired, "bigint, bigint", "using web_push_message_expiry"),
         Plan(WebhookTurnStatements.unnumbered, "bigint", "using webhook_event_new"),
-        Plan(WebhookTurnStatements.due, "bigint, bigint[], bigint", "using webhook_due"),
+        Plan(WebhookTurnStatements.due, "bigint, bigint[], bigint, bigint", "using webhook_due"),
         Plan(WebhookTurnStatements.events, "bigint, bigint[]", "using webhook_event_position"),
         Plan(WebhookTurnStatements.deleteOldest, "bigint, bigint, bigint", "using webhook_event_position"),
         Plan(WebhookStatements.events, "bigint, bigint, bigint", "using webhook_event_position"),
