@@ -189,6 +189,8 @@ package struct Server: Sendable {
     private func run(_ services: [any Service], listeners: ListenerGroup, shutdown: GracefulShutdown)
         async throws
     {
+        // It means that certificates are read again, and nothing where there are none.
+        if obeysSignals { signal(SIGHUP, SIG_IGN) }
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
                 + [.init(service: listeners, successTerminationBehavior: .ignore)],

@@ -130,7 +130,7 @@ package struct ServerResources: Sendable {
         faults += configuration.hostFaults
         let files = [
             ("http", configuration.http.tls), ("management", configuration.management.tls),
-            ("gateway", configuration.gateway?.tls),
+            ("gateway", configuration.gateway?.tls), ("dashboard", configuration.dashboard.listener?.tls),
         ]
         for (name, files) in files {
             if let fault = files.flatMap({ $0.fault(at: SystemClock().now) }) {

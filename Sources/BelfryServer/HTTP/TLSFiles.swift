@@ -1,6 +1,7 @@
 package import BelfryService
 import Crypto
 import FoundationEssentials
+import Glibc
 import KeyFiles
 import NIOSSL
 
@@ -29,12 +30,15 @@ package struct TLSFiles: Sendable, Hashable {
 
     /// Identifies the state of the files; it changes whenever they do.
     struct FileStamps: Sendable, Hashable {
-        private let dates: [Date?]
+        private let stamps: [[Int]]
 
+        /// Behind links, of which a mounted secret has several, the file itself counts.
         init(_ files: TLSFiles) {
-            dates = [files.certificate, files.key].map { path in
-                let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-                return attributes?[.modificationDate] as? Date
+            stamps = [files.certificate, files.key].map { path in
+                var found = stat()
+                guard stat(path, &found) == 0 else { return [] }
+                let time = found.st_mtim
+                return [Int(found.st_dev), Int(found.st_ino), Int(found.st_size), time.tv_sec, time.tv_nsec]
             }
         }
     }
