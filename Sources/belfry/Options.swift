@@ -144,10 +144,13 @@ struct BackendOptions: ServerOptions {
 extension ServerOptions {
     fileprivate func refuseTwoPlaces() throws {
         try refusePassword()
-        guard dataDirectory == nil || server == nil else {
-            throw ValidationError("give --server or --data-directory, not both")
+        guard server == nil || !isHere else {
+            throw ValidationError("give --server, or --\(database == nil ? "data-directory" : "database"), not both")
         }
     }
+
+    /// Whether a flag names a database.
+    private var isHere: Bool { dataDirectory != nil || database != nil }
 
     @discardableResult
     func withBackend<Value>(
@@ -155,7 +158,7 @@ extension ServerOptions {
     ) async throws -> Value {
         let environment = ProcessInfo.processInfo.environment
         let variable = environment["BELFRY_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
-        let named = dataDirectory == nil ? variable : nil
+        let named = isHere ? nil : variable
         guard let server = server ?? named else {
             return try await withResources { resources in
                 try await body(
@@ -287,7 +290,7 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
         var cursor: String?
         repeat {
             // The lists of the map have 50 at a time; one more than is printed tells whether there are more.
-            let page = [("limit", String(min(limit - rows.count + 1, 50))), ("cursor", cursor)]
+            let page = [("limit", String(min(limit - rows.count, 49) + 1)), ("cursor", cursor)]
             let reply = try await ask("GET", path, query: query + page)
             if case .array(let found)? = reply?[member] { rows += found }
             cursor = reply?["next_cursor"]?.stringValue

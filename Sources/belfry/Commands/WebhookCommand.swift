@@ -205,7 +205,7 @@ struct WebhookCommand: AsyncParsableCommand {
                 var (place, isMore, shown) = (after, true, 0)
                 while isMore || follow {
                     // One more than is printed tells whether there are more.
-                    let limit = follow ? Self.pageMax : min(list.limit - shown + 1, Self.pageMax)
+                    let limit = follow ? Self.pageMax : min(list.limit - shown, Self.pageMax - 1) + 1
                     let reply = try await options.ask(
                         "GET", ["feed"],
                         query: [

@@ -65,7 +65,9 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         try await backend.withBackend { backend in
             let app = try await application.uuid(from: backend)
             let input = try ImportInput(file)
-            let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
+            // Another mapping, or another list, is another import.
+            let job = [app.lowercased, format.rawValue, map ?? "", input.stamp] + platform.map(\.lowercased).sorted()
+            let journal = try run.journal(of: input.name, for: job.joined(separator: " "))
             let (target, sample, isFirst) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
@@ -225,6 +227,13 @@ final class ImportInput {
         process.standardOutput = pipe
         try process.run()
         (handle, unpacking, size) = (pipe.fileHandleForReading, process, nil)
+    }
+
+    /// The size and time of the file, which tell it from another list of its name.
+    var stamp: String {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: name)
+        let changedAt = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        return "\(attributes?[.size] ?? 0) \(changedAt)"
     }
 
     /// How much of it was read, from 0 to 1; nil where its size is not known.
