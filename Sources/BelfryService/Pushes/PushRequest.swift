@@ -80,10 +80,15 @@ package struct PushBuilder: Sendable {
 
     /// Whether the push would go to anybody now. All schedules wait for the answer: where it takes long to tell, it is taken to.
     func reaches(_ push: NewPush) async throws -> Bool {
-        let end = ContinuousClock.now + .seconds(2)
+        let end = clock.now + .seconds(2)
         for platform in push.platformKeys {
-            let first = try await store.firstDevices(of: push.audience, on: platform, atMost: 1, by: end)
-            if !first.isEmpty || end <= .now { return true }
+            var after: Key<Device>?
+            repeat {
+                let slice = try await store.slice(of: push.audience, on: platform, after: after, limit: 1)
+                if !slice.devices.isEmpty { return true }
+                after = slice.end
+                if after != nil, clock.now >= end { return true }
+            } while after != nil
         }
         return false
     }
