@@ -14,7 +14,7 @@ import Testing
         ),
         (.init(status: 404, body: "not JSON"), .refused(status: 404, reason: ""), false),
         (.init(body: "{}"), .unreadable("no device_uuid"), false),
-        (.init(body: "not JSON"), .unreadable("no device_uuid"), false),
+        (.init(body: "not JSON"), .unreadable("no JSON object"), false),
     ])
     func `each server error has a type and stops nothing`(
         answer: ScriptedServer.Answer, error: BelfryError, isTemporary: Bool

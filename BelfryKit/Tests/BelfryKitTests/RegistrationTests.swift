@@ -66,6 +66,16 @@ import Testing
         #expect(phone.server.asked.last?.method == "POST")
     }
 
+    @Test func `a refused registration keeps no other token waiting`() async throws {
+        let refused = ScriptedServer.Answer(status: 400)
+        let phone = ScriptedPhone(ScriptedServer([refused, refused]))
+        defer { phone.wipe() }
+        let app = try phone.start()
+        await #expect(throws: BelfryError.self) { try await app.register(phone.wish("{length = 32}")) }
+        #expect(try await app.register(phone.wish("bb")) == "d-1")
+        #expect(phone.server.asked.count == 3)
+    }
+
     @Test func `listeners hear each change in order`() async throws {
         let phone = ScriptedPhone(ScriptedServer([.init(), .init(status: 503, fields: ["Retry-After": "7"])]))
         defer { phone.wipe() }
