@@ -21,7 +21,7 @@ def set_up(client):
 
 
 def send(client, app, platform):
-    message = api.AdminMessage(
+    message = api.MessageBesideTemplate(
         body="Hello", web=api.WebMessage(title="Goal", body="1:0", topic="score", ttl=0, urgency="very-low"))
     push = api.NewAdminPush(message=message, target=api.AdminTarget(everyone=True), urgency="urgent")
     sent = client.admin_v1_apps_app_uuid_pushes_post(app, push, idempotency_key="score-1")
@@ -37,7 +37,7 @@ def send(client, app, platform):
 
 def refuse(client, app):
     try:
-        client.admin_v1_apps_app_uuid_pushes_post(app, api.NewAdminPush(message=api.AdminMessage(body="x"), target=api.AdminTarget()))
+        client.admin_v1_apps_app_uuid_pushes_post(app, api.NewAdminPush(message=api.MessageBesideTemplate(body="x"), target=api.AdminTarget()))
     except api.ApiException as error:
         assert error.status == 400 and "target" in str(error.body), error
     else:
