@@ -203,13 +203,11 @@ extension GatewayRecord {
     fileprivate func notification(
         for platform: Platform, at now: Instant
     ) throws(GatewayStatus) -> GatewayNotification {
-        // What is over already is tried once, as APNs does: the sender's clock may be slow.
-        let expiresAt = expiry.map { Instant(milliseconds: Int64($0) * 1_000) }
-        let isOver = expiresAt.map { $0 <= now } ?? false
+        let expiry = GatewayExpiry(seconds: expiry.map(Int64.init), at: now)
         guard case .object(let payload)? = try? JSONValue(json: payload) else { throw .processingError }
         let use: AppleTokenUse = if case .apple(let use) = platform.kind { use } else { .app }
         let apple = ApplePush(
-            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: !isOver)
+            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: expiry.isStored)
         let content = Push.Content(apple: apple)
         do {
             try content.checkStored()
@@ -218,6 +216,19 @@ extension GatewayRecord {
         }
         return GatewayNotification(
             token: DeviceToken(bytes: token), content: content,
-            expiresAt: isOver ? nil : expiresAt)
+            expiresAt: expiry.time)
+    }
+}
+
+/// When a message of an old sender expires. What is over already is tried once, as 0 is, since the sender's clock may be slow: so APNs does.
+struct GatewayExpiry {
+    /// nil where the sender names none, or it is over.
+    let time: Instant?
+    let isStored: Bool
+
+    init(seconds: Int64?, at now: Instant) {
+        let named = seconds.map { Instant(milliseconds: $0 * 1_000) }
+        time = named.flatMap { $0 > now ? $0 : nil }
+        isStored = named == nil || time != nil
     }
 }

@@ -123,8 +123,7 @@ extension GatewayRequest {
         if let kind, !kind.priorities.contains(priority ?? kind.priorities[0]) {
             throw GatewayResponse(400, "BadPriority")
         }
-        let expiresAt = try expiration().map { Instant(milliseconds: $0 * 1_000) }
-        let isOver = expiresAt.map { $0 <= now } ?? false
+        let expiry = GatewayExpiry(seconds: try expiration(), at: now)
         if let id = headers["collapse-id"], !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count) {
             throw GatewayResponse(400, "BadCollapseId")
         }
@@ -138,13 +137,13 @@ extension GatewayRequest {
         }
         let apple = ApplePush(
             verbatim: payload, for: use, kind: kind, priority: priority, collapseID: headers["collapse-id"],
-            isStored: !isOver)
+            isStored: expiry.isStored)
         guard apple.tokenUses.contains(use) else { throw GatewayResponse(400, "InvalidPushType") }
         let content = Push.Content(body: nil, apple: apple)
         do { try content.checkStored() } catch { throw GatewayResponse(413, "PayloadTooLarge") }
         return GatewayNotification(
             token: token, content: content,
-            expiresAt: isOver ? nil : expiresAt)
+            expiresAt: expiry.time)
     }
 
     private func token() throws(GatewayResponse) -> DeviceToken {
