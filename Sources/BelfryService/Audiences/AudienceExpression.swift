@@ -16,8 +16,10 @@ package indirect enum AudienceExpression: Sendable, Hashable {
     package static let termsMax = 64
     /// The most values of all terms together.
     package static let valuesMax = 1_024
-    /// How deep they stand in one another with all segments written out, as they are stored: JSON has two levels for each.
-    static let storedDepthMax = 28
+    /// How deep they may stand in one another with all segments written out.
+    static let resolvedDepthMax = 24
+    /// How deep they are read back: a share or a campaign may have gone round them, and JSON has two levels for each.
+    static let storedDepthMax = 30
 }
 
 /// One condition on a device. A list of values means one of them.

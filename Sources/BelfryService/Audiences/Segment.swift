@@ -90,12 +90,6 @@ extension AudienceExpression {
                     field: "target.where",
                     "has more than \(Self.resolvedValuesMax) values with those of its segments, which is the limit")
             }
-            guard resolved.depth <= Self.storedDepthMax else {
-                throw InvalidInput(
-                    field: "target.where",
-                    "has expressions in one another, deeper than \(Self.storedDepthMax) with its segments, which is the limit"
-                )
-            }
         }
         guard resolved.segments.isEmpty else {
             throw InvalidInput(

@@ -237,6 +237,12 @@ package struct PushService: Sendable {
         guard let expression = target.expression else { return target }
         let resolved = try await builder.resolved(expression, of: application)
         guard target.fixesSegments else { return target }
+        guard resolved.depth <= AudienceExpression.resolvedDepthMax else {
+            throw InvalidInput(
+                field: "target.segments",
+                "cannot be now: written out, \(resolved.depth) expressions stand in one another, the limit is "
+                    + "\(AudienceExpression.resolvedDepthMax)")
+        }
         var settled = Target(resolved, isInteractiveOnly: target.isInteractiveOnly)
         settled.local = target.local
         return settled

@@ -105,6 +105,14 @@ import Testing
         #expect(try AudienceExpression(stored: JSONValue(json: resolved.json.storedText.utf8)) == resolved)
     }
 
+    @Test func `the deepest written-out expression is read back with a share`() throws {
+        var deep = AudienceExpression.not(.term(.everyone))
+        while deep.depth < AudienceExpression.resolvedDepthMax { deep = .any([deep, .term(.topics(["a"]))]) }
+        let share = AudienceExpression.term(.share(AudienceShare(seed: "spring", from: 0, to: 5)))
+        let target = Target(.all([.not(deep), share]))
+        #expect(try Target(stored: Array(target.storedText.utf8)) == target)
+    }
+
     @Test func `a campaign without pushes has reached nobody`() async throws {
         let expression = try await AudienceExpression.not(.term(.campaign(nil, "spring"))).withCampaigns { _ in [] }
         #expect(expression == .not(.not(.term(.everyone))))
