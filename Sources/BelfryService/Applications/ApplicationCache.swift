@@ -51,6 +51,11 @@ package final class ApplicationCache: Sendable {
         }
     }
 
+    /// Whether an application or a platform with the UUID is in memory.
+    func has(_ uuid: UUID) -> Bool {
+        state.withLock { $0.entries[.uuid(uuid)] != nil || $0.entries[.platformUUID(uuid)] != nil }
+    }
+
     func entry(_ name: Name, readBy read: () async throws -> Entry?) async throws -> Entry? {
         let (known, generation) = state.withLock { ($0.entries[name], $0.generation) }
         if let known, known.isRecent(ageMax) { return known }

@@ -8,13 +8,15 @@ import X509
 
 /// Authenticates callers: a platform's devices by its secret, or an application's back end by its API key.
 ///
-/// Nothing is cached between requests, so a changed or deleted credential counts at once; the store answers from
+/// Nothing is cached between requests, so a changed or deleted credential counts at once; the store answers most from
 /// memory. An unknown user costs the same work as a wrong secret, and both get the same message.
 struct Authenticator: Sendable {
     private let store: any Store
     private let requestLimiter: RequestLimiter
     private let clock: any WallClock
     private let challenge: String
+    /// The turns of UUIDs that memory does not have, of which strangers may send any number: one of an address is looked up at a time.
+    private let lookUps = FairQueue(FairTurns<NetworkAddress>(places: 2, waitingMax: .max))
     private let failures = Counter(metric: .authenticationFailures)
 
     /// - Parameter realm: shown to a person who is asked for a password.
@@ -29,7 +31,7 @@ struct Authenticator: Sendable {
     /// registration when it gets a 429. A secret of 122 random bits is not guessed.
     func platform(of request: Request, _ context: APIContext) async throws -> Platform {
         let found = try await check(request, context, letsRightPass: true) { credentials in
-            let platform = try await store.platform(credentials.user)
+            let platform = try await known(credentials.user, request, context) { try await store.platform($0) }
             return matches(credentials, platform?.secretHash) ? platform : nil
         }
         guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
@@ -39,7 +41,7 @@ struct Authenticator: Sendable {
 
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
-            let application = try await store.application(credentials.user)
+            let application = try await known(credentials.user, request, context) { try await store.application($0) }
             // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
             let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
             let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
@@ -48,6 +50,13 @@ struct Authenticator: Sendable {
         guard let application = found else { throw refusal("application_uuid:api_key", request) }
         try requestLimiter.admit(Principal(application))
         return application
+    }
+
+    private func known<Thing>(
+        _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
+    ) async throws -> Thing? {
+        guard !store.registryCache.has(uuid) else { return try await find(uuid) }
+        return try await lookUps.run(for: requestLimiter.site(of: request, context)) { try await find(uuid) }
     }
 
     /// A request without credentials is not a guess.
