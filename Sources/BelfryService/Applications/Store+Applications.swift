@@ -242,6 +242,7 @@ enum PlatformStatements {
     static let parked: SQLText = """
         SELECT \(columns) /* platforms.parked */ FROM platform
          WHERE (parked_cause IS NOT NULL OR parked_services IS NOT NULL) AND NOT is_deleted
+           AND NOT (SELECT is_being_deleted FROM application WHERE application.id = application_id)
          ORDER BY id
          LIMIT $1
         """

@@ -161,7 +161,6 @@ extension CarmaService.MessageRequest {
         "originalId", "properties", "deliveryTime", "saveProps", "optOut", "customerId", "campaignId",
         "forceCreateMissingProperties",
     ]
-
 }
 
 extension String {

@@ -138,8 +138,8 @@ extension JSONObject: Hashable {
     }
 }
 
-/// A text that is compared by its bytes, where Swift compares canonically, and hashed by them: any number of texts that are canonically
-/// equal have one hash.
+/// A text that is compared and hashed by its bytes. Swift does both canonically, and a caller can send any number of texts that differ in
+/// bytes and are canonically equal.
 struct KeyBytes: Hashable {
     private let key: String
 

@@ -113,7 +113,7 @@ package struct JSONReader {
     /// A whole number, or a string that spells one: some senders quote their numbers.
     package mutating func integer(_ field: String) throws(InvalidInput) -> Int64? {
         if try null() { return nil }
-        guard !isAtContainer else { throw mismatch(field, "a whole number") }
+        guard !isAtContainer() else { throw mismatch(field, "a whole number") }
         let start = position
         let value = try value(field)
         switch value {
@@ -136,7 +136,7 @@ package struct JSONReader {
     /// A boolean, or a string that spells one.
     package mutating func bool(_ field: String) throws(InvalidInput) -> Bool? {
         if try null() { return nil }
-        guard !isAtContainer else { throw mismatch(field, "true or false") }
+        guard !isAtContainer() else { throw mismatch(field, "true or false") }
         let start = position
         switch try value(field) {
         case .bool(let bool): return bool
@@ -152,12 +152,7 @@ package struct JSONReader {
     package mutating func isAtObject() -> Bool { peek() == UInt8(ascii: "{") }
 
     /// Whether the next value is an object or an array, which may be large and is not read where it does not belong.
-    private var isAtContainer: Bool {
-        mutating get {
-            let next = peek()
-            return next == UInt8(ascii: "{") || next == UInt8(ascii: "[")
-        }
-    }
+    private mutating func isAtContainer() -> Bool { isAtObject() || peek() == UInt8(ascii: "[") }
 
     /// Consumes a `null`, if it comes next.
     package mutating func null() throws(InvalidInput) -> Bool {

@@ -66,7 +66,7 @@ struct PushCancellation<Session: WriteSession> {
             }
         }
         var counts: [UInt8: Int] = [:]
-        var (closed, endsBatch) = (0, false)
+        var closed = 0
         var marked: [Int64] = []
         for row in rows {
             guard let codes = row.closed else {
@@ -75,7 +75,6 @@ struct PushCancellation<Session: WriteSession> {
                 cancellation.devices += row.waiting.count
                 continue
             }
-            endsBatch = true
             try session.prepared(PushCancellationStatements.close).send(codes, session.now, row.key)
             for (before, after) in zip(row.codes, codes) where before != after {
                 if after == Answer.unknown.code {
@@ -88,7 +87,7 @@ struct PushCancellation<Session: WriteSession> {
             if !row.isWhole { closed += 1 }
         }
         if !marked.isEmpty { try session.prepared(PushCancellationStatements.mark).send(SQLKeys(marked)) }
-        if endsBatch { session.noteSettled(push) }
+        if marked.count < rows.count { session.noteSettled(push) }
         guard closed > 0 else { return }
         try session.prepared(PushStatements.settle).send(closed, session.now, session.now, push)
         for (code, count) in counts.sorted(by: { $0.key < $1.key }) {

@@ -120,15 +120,10 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// nil when there is no such platform, or it was deleted.
     func status(of platform: Key<Platform>) throws -> PlatformStatus? {
         if let known = statuses[platform] { return known }
-        var status: PlatformStatus?
-        if let tenant = try prepared(PlatformStatements.tenant).number(platform),
-            let row = try prepared(PlatformStatements.byKey).first(
-                platform,
-                as: { row in
-                    try readable { try Platform(row) }
-                }) ?? nil
-        {
-            status = PlatformStatus(application: row.applicationKey, tenant: Key(tenant), parked: row.parked)
+        let found = try prepared(PlatformStatements.byKey).first(platform) { row in try readable { try Platform(row) } }
+        let tenant = try prepared(PlatformStatements.tenant).number(platform)
+        let status = (found ?? nil).flatMap { found in
+            tenant.map { PlatformStatus(application: found.applicationKey, tenant: Key($0), parked: found.parked) }
         }
         if statuses.count >= Self.statusesMax { statuses = [:] }
         statuses.updateValue(status, forKey: platform)
