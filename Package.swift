@@ -27,6 +27,7 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -249,7 +250,7 @@ let package = Package(
                 "BelfryService", "BelfryTesting", "KeyFiles", "PostgreSQL", "PostgresRig", nioCore, nioPosix, httpTypes,
                 hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras, x509, asn1,
-                lifecycle, grdb,
+                lifecycle, grdb, sqlite,
             ], resources: [.copy("Recorded/Examples")]),
         // A PostgreSQL of the tests' own, which those of several targets use.
         .target(
@@ -283,7 +284,7 @@ package.targets += [
         "BelfryService", of: "Sources",
         dependencies: [
             "KeyFiles", "PostgreSQL", "CContract", "CDashboard", "CQrencode", "CWebSDK", grdb,
-            .product(name: "GRDBSQLite", package: "GRDB.swift"), hummingbird, nioCore, nioPosix, httpTypes, logging,
+            sqlite, hummingbird, nioCore, nioPosix, httpTypes, logging,
             metrics, crypto, cryptoExtras, x509, asn1, lifecycle,
         ],
         files: ["BelfryService"] + platforms, others: otherTargets + ofProviders + ["belfry"]),

@@ -32,13 +32,19 @@ struct ApplicationDeletion<Session: WriteSession> {
     /// Deletes some rows of the first kind that has any; false when nothing is left.
     func step(_ application: Key<Application>) throws -> Bool {
         try session.awaitMerge()
-        for sql in ApplicationDeletionStatements.inOrder(of: Session.tables) {
-            if try session.prepared(sql).run(application, Self.stride) > 0 {
-                session.registryChanged()
-                return true
-            }
+        for kind in ApplicationDeletionStatements.inOrder(of: Session.tables) where try delete(kind, of: application) {
+            if kind.isInRegistry { session.registryChanged() }
+            return true
         }
         return false
+    }
+
+    private func delete(_ kind: ApplicationDeletionStatements.Kind, of application: Key<Application>) throws -> Bool {
+        guard let find = kind.find else {
+            return try kind.deletes.contains { try session.prepared($0).run(application, Self.stride) > 0 }
+        }
+        let rows = SQLKeys(try session.prepared(find).all(application, Self.stride) { $0.integer(0) })
+        return try kind.deletes.contains { try session.prepared($0).run(rows, Self.stride) > 0 }
     }
 }
 
@@ -55,10 +61,36 @@ enum ApplicationDeletionStatements {
 
     /// Referring rows come before the rows they refer to, and devices before their posting lists, so that no merge
     /// brings one back.
-    static func inOrder(of tables: [StoreTable]) -> [SQLText] {
-        tables.reversed().compactMap(\.deleteOfApplication) + [application]
+    static func inOrder(of tables: [StoreTable]) -> [Kind] {
+        tables.reversed().compactMap { Kind($0, among: tables) } + [Kind(isInRegistry: true, deletes: [application])]
+    }
+
+    /// The rows of a table, and of those whose rows belong to them.
+    struct Kind {
+        let isInRegistry: Bool
+        /// Finds some rows that others belong to, of an application `$1` and up to `$2`. Looking for the others among all rows would cost
+        /// as much in each step.
+        var find: SQLText?
+        /// Each deletes some rows, up to `$2`, of an application `$1` or of the rows that were found.
+        let deletes: [SQLText]
+        var statements: [SQLText] { (find.map { [$0] } ?? []) + deletes }
     }
 
     private static let application = SQLText.deleteSome(
         "application_deletion.application", from: "application", key: "id", where: "id = $1 AND is_being_deleted")
+}
+
+extension ApplicationDeletionStatements.Kind {
+    /// nil for a table whose rows stay, or are deleted with those they belong to.
+    fileprivate init?(_ table: StoreTable, among tables: [StoreTable]) {
+        guard let delete = table.deleteOfApplication else { return nil }
+        isInRegistry = table.name == "platform"
+        let owned = table.name == "platform" ? [] : tables.compactMap { $0.delete(ofRowsOf: table) }
+        guard !owned.isEmpty else {
+            deletes = [delete]
+            return
+        }
+        find = table.someOfApplication
+        deletes = owned + [table.deleteFound]
+    }
 }

@@ -81,7 +81,7 @@ extension SQLText {
     ///   - source: the tables that the rows are selected from; nil for the table alone.
     ///   - condition: selects the rows, by `$1`.
     static func deleteSome(
-        _ name: String, from table: String, key: String, foundIn source: String? = nil, where condition: String
+        _ name: String, from table: String, key: String, foundIn source: String? = nil, where condition: SQLText
     ) -> SQLText {
         """
         DELETE FROM \(table) /* \(name) */

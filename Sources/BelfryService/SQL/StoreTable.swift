@@ -86,16 +86,30 @@ package struct StoreTable: Sendable {
 }
 
 extension StoreTable {
-    /// Deletes some rows of an application `$1`, up to `$2`.
+    /// Deletes some rows of an application `$1`, or of its platforms, up to `$2`.
     var deleteOfApplication: SQLText? {
         switch owner {
-        case nil: nil
         case .application: deleteSome("application_deletion", where: "application_id = $1")
-        case .row(let owner, let column):
+        case .platform:
             deleteSome(
-                "application_deletion", foundIn: "\(owner) JOIN \(name) ON \(name).\(column) = \(owner).id",
-                where: "\(owner).application_id = $1")
+                "application_deletion", foundIn: "platform JOIN \(name) ON \(name).platform_id = platform.id",
+                where: "platform.application_id = $1")
+        case nil, .row: nil
         }
+    }
+
+    /// Some rows of an application `$1`, up to `$2`.
+    var someOfApplication: SQLText {
+        "SELECT id /* application_deletion.some_\(name) */ FROM \(name) WHERE application_id = $1 LIMIT $2"
+    }
+
+    /// Deletes the rows `$1`, up to `$2`.
+    var deleteFound: SQLText { deleteSome("application_deletion", where: "id \(among: "$1")") }
+
+    /// Deletes some rows of the rows `$1` of another table, up to `$2`.
+    func delete(ofRowsOf table: StoreTable) -> SQLText? {
+        guard case .row(table.name, let column) = owner else { return nil }
+        return deleteSome("application_deletion", where: "\(column) \(among: "$1")")
     }
 
     /// Deletes some rows of a platform `$1`, up to `$2`. Those of the application's other things are found by these.
@@ -119,7 +133,7 @@ extension StoreTable {
     var deleteExpired: SQLText? { expiry.map { deleteSome("retention", where: "\($0.column) < $1") } }
 
     /// All large deletions are done in such steps.
-    private func deleteSome(_ occasion: String, foundIn source: String? = nil, where condition: String) -> SQLText {
+    private func deleteSome(_ occasion: String, foundIn source: String? = nil, where condition: SQLText) -> SQLText {
         let key = source == nil ? key : key.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
         return .deleteSome("\(occasion).\(name)", from: name, key: key, foundIn: source, where: condition)
     }

@@ -225,11 +225,13 @@ import Testing
         try await Self.withFreshStore { store in
             let tables = StoreTable.postgres
             let cleared =
-                ApplicationDeletionStatements.inOrder(of: tables) + PlatformDeletionStatements.inOrder(of: tables)
+                ApplicationDeletionStatements.inOrder(of: tables).flatMap(\.statements)
+                + PlatformDeletionStatements.inOrder(of: tables)
                 + tables.compactMap { $0.delete(of: .topic) } + tables.compactMap(\.deleteExpired)
                 + [PlatformDeletionStatements.devices]
             for sql in cleared.map(\.postgres) {
-                let types = sql.contains("$2") ? "bigint, bigint" : "bigint"
+                let keys = sql.contains("ANY ($1)") ? "bigint[]" : "bigint"
+                let types = sql.contains("$2") ? "\(keys), bigint" : keys
                 let steps = try await store.explain(sql, types)
                 #expect(!steps.contains { $0.contains("Seq Scan") }, "\(sql)\n\(steps)")
             }
