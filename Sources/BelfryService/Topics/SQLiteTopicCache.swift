@@ -146,26 +146,28 @@ struct TopicDeletion<Session: WriteSession> {
         session.note(-1, .topics, of: application)
     }
 
-    /// Deletes expired topics, and clears some of the rest of a deleted one.
+    /// Deletes expired topics, and clears some of the rest of deleted ones.
     func step() throws {
         let expired = try session.prepared(TopicDeletionStatements.expired).all(session.now, Self.stride) {
             (topic: Key<Topic>($0.integer(0)), application: Key<Application>($0.integer(1)))
         }
         for each in expired { try delete(each.topic, of: each.application) }
-        try clear()
+        for _ in 0..<Self.stride where try !clearNext() { return }
     }
 
-    private func clear() throws {
+    /// Whether a deleted topic is cleared, so that the next may follow; false once rows were deleted, or there is none.
+    private func clearNext() throws -> Bool {
         let deletedTopics = try session.prepared(TopicDeletionStatements.next).first {
             (topic: Key<Topic>($0.integer(0)), lastDevice: $0.integer(1))
         }
-        guard let deletedTopics else { return }
+        guard let deletedTopics else { return false }
         for sql in Session.tables.compactMap({ $0.delete(of: .topic) }) {
-            if try session.prepared(sql).run(deletedTopics.topic, Self.stride) > 0 { return }
+            if try session.prepared(sql).run(deletedTopics.topic, Self.stride) > 0 { return false }
         }
         // A device that has not been merged yet may still be added to the list.
-        guard try session.db.postingMark().device >= deletedTopics.lastDevice else { return }
+        guard try session.db.postingMark().device >= deletedTopics.lastDevice else { return false }
         try session.prepared(TopicDeletionStatements.forget).send(deletedTopics.topic)
+        return true
     }
 }
 

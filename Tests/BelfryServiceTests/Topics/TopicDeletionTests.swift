@@ -32,6 +32,19 @@ import Testing
         }
     }
 
+    @Test func `deleted topics without remains go in one step`() async throws {
+        try await withSQLiteStore { store, _ in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let now = fixture.clock.now
+            let topics = try (0..<30).map { try NewTopic(name: "t\($0)", timeToLive: nil, now: now) }
+            _ = try await store.create(topics, of: fixture.application.key)
+            let ids = try await store.pool.read { try Int64.fetchAll($0, sql: "SELECT id FROM topic") }
+            #expect(try await store.deleteTopics(ids.map { Key($0) }, of: fixture.application.key) == 30)
+            try await store.writer.write { try TopicDeletion(session: $0).step() }
+            #expect(try await count("deleted_topic", in: store) == 0)
+        }
+    }
+
     @Test func `devices are counted whether their topics are merged or not`() async throws {
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
