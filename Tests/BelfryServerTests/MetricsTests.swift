@@ -32,6 +32,14 @@ import Testing
         #expect(lines.contains(Substring("\(metric)_bucket{le=\"21600.0\"} 2")))
     }
 
+    @Test func `a gauge that nothing tells any more leaves the page`() {
+        let registry = PrometheusRegistry()
+        for name in ["belfry_x_days", "belfry_y_days"] { registry.makeMeter(label: name, dimensions: []).set(9) }
+        registry.destroyMeter(registry.makeMeter(label: "belfry_x_days", dimensions: []))
+        let gauges = lines(registry).filter { !$0.hasPrefix("#") }
+        #expect(gauges == ["belfry_y_days 9.0"])
+    }
+
     @Test func `a metric that is made again is the same one`() {
         let registry = PrometheusRegistry()
         for _ in 0..<3 {

@@ -53,7 +53,7 @@ package struct CredentialsExpiryMonitor: Service {
                 try await store.tellExpiring(platform, at: end)
             }
         }
-        if let least { Metric.credentialsDays().set(least) }
+        if let least { Metric.credentialsDays().set(least) } else { Metric.credentialsDays().destroy() }
     }
 
     /// When they expire; nil where they do not, or cannot be read, which their batches will report.

@@ -33,7 +33,12 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     package func destroyCounter(_ handler: any CounterHandler) {}
-    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {
+        contents.withLock { contents in
+            contents.series = contents.series.filter { $0.value !== handler }
+            contents.ordered = nil
+        }
+    }
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 
