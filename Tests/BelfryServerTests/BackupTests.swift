@@ -1,8 +1,9 @@
-import BelfryServer
 import BelfryService
 import BelfrySimulators
 import Foundation
 import Testing
+
+@testable import BelfryServer
 
 /// Backups, and recovery after the machine is lost.
 extension ServerTests {
@@ -102,6 +103,24 @@ extension ServerTests.BackupTests {
             #expect(ended.status != 0)
             #expect(try names() == before)
             #expect(try Data(contentsOf: URL(fileURLWithPath: data + "/key-ring")) == ring)
+        }
+    }
+
+    @Test func `a directory that is taken is neither restored nor copied`() async throws {
+        try await TestInstallation.with { installation in
+            let copy = installation.scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let lock = try await DirectoryLock.take(installation.data)
+            defer { withExtendedLifetime(lock) {} }
+            let taken = "another server is running on"
+            try await expectRefused(try await installation.run("restore", "--from", copy, "--force"), taken)
+            let copied = try await Program.run(
+                [
+                    "database", "copy", "--from", "sqlite:\(installation.data)/belfry.sqlite", "--to",
+                    "sqlite:\(installation.scratch.file("other.sqlite"))",
+                ], in: installation.scratch)
+            try await expectRefused(copied, taken)
+            #expect(try await installation.run("app", "list", "--json").out.contains(installation.application))
         }
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 import SystemPackage
 
-/// The lock of a server on its data directory, which keeps a second one from working through the same file.
+/// The lock of a server on its data directory, which keeps a second one from working through the same file. What moves or replaces a
+/// database has it too.
 ///
 /// The kernel releases it when the process ends, however it ends, so none is ever left behind. Source: flock(2).
 final class DirectoryLock: Sendable {

@@ -65,12 +65,12 @@ package struct Backup: Sendable {
     // MARK: Taking it back
 
     /// Restores the copies to the paths in the configuration. Existing files are never overwritten: with `force` they
-    /// are moved into a folder beside it.
+    /// are moved into a folder beside it. No server can start meanwhile.
     ///
     /// Returns also where they were moved to.
     package func restore(
         to storage: StorageConfiguration, force: Bool, at now: Instant
-    ) throws -> (manifest: BackupManifest, aside: String?) {
+    ) async throws -> (manifest: BackupManifest, aside: String?) {
         try storage.demandSQLite()
         let manifest = try verify()
         let files = FileManager.default
@@ -94,6 +94,8 @@ package struct Backup: Sendable {
         }
         try files.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let lock = try await DirectoryLock.take(storage.directory)
+        defer { withExtendedLifetime(lock) {} }
         // The copies stand ready, with the owners of what they replace, before that is moved.
         let database = try FileReplacement(of: storage.databaseFile)
         defer { database.discard() }
@@ -178,32 +180,41 @@ extension StorageConfiguration {
     /// The database and the key ring, with what SQLite keeps beside its file. Where a symbolic link leads to one, the file itself.
     fileprivate var filesToReplace: [String] {
         let database = databaseFile.resolvingLinks
-        return [database, database + "-wal", database + "-shm", keyRingFile.resolvingLinks]
+        return String.sqliteLogs.map { database + $0 } + [database, keyRingFile.resolvingLinks]
     }
 }
 
-/// Files that were moved into a folder, which is made for the first, and can be moved back.
+extension String {
+    /// The endings of what SQLite keeps beside a database. It is empty when none has the database open, and must not be found beside another.
+    fileprivate static let sqliteLogs = ["-wal", "-shm"]
+
+    fileprivate var isSQLiteLog: Bool { Self.sqliteLogs.contains { hasSuffix($0) } }
+}
+
+/// Files that were put into a folder, which is made for the first, and can be put back. A file stays in its place too, where the file
+/// system has hard links: what replaces it leaves no moment without one, in which a server would make an empty database.
 private struct FilesAside {
     let folder: String
-    private var moved: [(from: String, to: String)] = []
+    private var files: [(from: String, to: String)] = []
 
     init(in folder: String) { self.folder = folder }
 
-    var isEmpty: Bool { moved.isEmpty }
+    var isEmpty: Bool { files.isEmpty }
 
     mutating func put(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         if isEmpty { try folder.makePrivateDirectory() }
         let target = folder + "/" + (path as NSString).lastPathComponent
-        try FileManager.default.moveItem(atPath: path, toPath: target)
-        moved.append((path, target))
+        if path.isSQLiteLog || link(path, target) != 0 { try path.move(to: target) }
+        files.append((path, target))
     }
 
-    /// Moves the files back, and replaces any that have come to their old places since.
+    /// Puts the files back, in the place of any that have come there since.
     func putBack() {
-        for (from, to) in moved {
-            unlink(from)
-            try? FileManager.default.moveItem(atPath: to, toPath: from)
+        for (from, to) in files {
+            // Nothing where both are one file. Source: rename(2).
+            rename(to, from)
+            unlink(to)
         }
         rmdir(folder)
     }

@@ -30,9 +30,12 @@ package enum DatabaseLocation: Sendable, Hashable {
             throw StoreError.unknown("database at \(path)")
         }
         try await demandNoServer(logger)
+        try await target.demandNoServer(logger)
+        var locks: [DirectoryLock] = []
+        defer { withExtendedLifetime(locks) {} }
+        for directory in Set([self, target].compactMap(\.directory)) { locks.append(try await .take(directory)) }
         return try await with(for: .copyingFrom, logger) { source in
             let secrets = try await source.bulkSecrets()
-            try await target.demandNoServer(logger)
             try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
             return try await target.with(for: .copyingTo, logger) { copy in
                 let verdicts = try await DatabaseCopy(source: source, target: copy).run(report)
@@ -40,7 +43,11 @@ package enum DatabaseLocation: Sendable, Hashable {
                 let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
                 // The end comes last: after an interruption before it the copy can be started again, and both databases are never
                 // usable at once.
-                if !keepsSource { try await source.recordMove(to: target.name, at: now) }
+                if !keepsSource {
+                    // A node that came meanwhile has written what is not in the copy.
+                    if case .postgres = self { try await demandNoServer(logger) }
+                    try await source.recordMove(to: target.name, at: now)
+                }
                 try await copy.audited(change) { try await copy.endImport(of: name, at: now) }
                 return verdicts
             }
@@ -95,6 +102,13 @@ package enum DatabaseLocation: Sendable, Hashable {
         case .sqlite(let path): "sqlite:\(path.absolutePath)"
         case .postgres(let url): url
         }
+    }
+
+    /// The directory of an SQLite database, if it is there: its lock keeps servers away. Nodes of a PostgreSQL tell of themselves.
+    private var directory: String? {
+        guard case .sqlite(let path) = self else { return nil }
+        let directory = path.absolutePath.parentDirectory.resolvingLinks
+        return (try? directory.isThere()) == true ? directory : nil
     }
 
     /// Throws while a server has the database: what it writes during a copy would be lost.

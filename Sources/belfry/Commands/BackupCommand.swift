@@ -42,7 +42,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await common.configuration()
-        let (manifest, aside) = try Backup(at: from).restore(
+        let (manifest, aside) = try await Backup(at: from).restore(
             to: configuration.storage, force: force, at: SystemClock().now)
         let directory = configuration.storage.directory
         try await common.withOperatorService(migrates: true) { service in
