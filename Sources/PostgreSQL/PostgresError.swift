@@ -90,10 +90,6 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
     public static let deadlockDetected = SQLState(rawValue: "40P01")
     public static let undefinedTable = SQLState(rawValue: "42P01")
     public static let diskFull = SQLState(rawValue: "53100")
-    public static let tooManyConnections = SQLState(rawValue: "53300")
     public static let lockNotAvailable = SQLState(rawValue: "55P03")
     public static let queryCanceled = SQLState(rawValue: "57014")
-    public static let adminShutdown = SQLState(rawValue: "57P01")
-    public static let crashShutdown = SQLState(rawValue: "57P02")
-    public static let cannotConnectNow = SQLState(rawValue: "57P03")
 }

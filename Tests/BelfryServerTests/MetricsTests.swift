@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a gauge that nothing tells any more leaves the page`() {
         let registry = PrometheusRegistry()
-        for name in ["belfry_x_days", "belfry_y_days"] { registry.makeMeter(label: name, dimensions: []).set(9) }
+        for name in ["belfry_x_days", "belfry_y_days"] { registry.makeMeter(label: name, dimensions: []).set(Int64(9)) }
         registry.destroyMeter(registry.makeMeter(label: "belfry_x_days", dimensions: []))
         let gauges = lines(registry).filter { !$0.hasPrefix("#") }
         #expect(gauges == ["belfry_y_days 9.0"])

@@ -100,7 +100,6 @@ extension HTTPField.Name {
     /// Source: W3C Fetch Metadata Request Headers.
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")
     static let referrer = HTTPField.Name("Referrer-Policy")
-    static let frameOptions = HTTPField.Name("X-Frame-Options")
 }
 
 extension Request {

@@ -156,3 +156,67 @@ enum ClaimStatements {
          WHERE push_id = $2 AND platform_id = $3
         """
 }
+
+/// Divides the batches that may be claimed among tenants that have due ones: one for each tenant in turn, and within a tenant one for each
+/// application in turn.
+package enum FairShare {
+    /// A platform of an application with batches due.
+    package struct Bidder: Sendable, Hashable {
+        package let tenant: Key<Tenant>
+        package let application: Key<Application>
+        package let platform: Key<Platform>
+        /// The most batches that it may get.
+        package let room: Int
+
+        package init(tenant: Key<Tenant>, application: Key<Application>, platform: Key<Platform>, room: Int) {
+            self.tenant = tenant
+            self.application = application
+            self.platform = platform
+            self.room = room
+        }
+    }
+
+    /// The number of batches that each platform gets, `batchesMax` together at most.
+    ///
+    /// - Parameter turn: which tenant goes first, modulo their number, and which of its applications; raised by the caller each time, so that
+    ///   a remainder does not always go to the same.
+    package static func divide(_ batchesMax: Int, among bidders: [Bidder], turn: Int) -> [Key<Platform>: Int] {
+        let tenants = Dictionary(grouping: bidders.filter { $0.room > 0 }, by: \.tenant).sorted { $0.key < $1.key }
+        var rounds = tenants.map { Round($0.value, turn: turn / tenants.count) }.rotated(by: turn)
+        var shares: [Key<Platform>: Int] = [:]
+        var left = batchesMax
+        while left > 0, !rounds.isEmpty {
+            for tenant in rounds.indices where left > 0 {
+                shares[rounds[tenant].next(), default: 0] += 1
+                left -= 1
+            }
+            rounds.removeAll { $0.queues.isEmpty }
+        }
+        return shares
+    }
+
+    /// The applications of a tenant in turn, each with its platforms in turn.
+    private struct Round {
+        var queues: ArraySlice<ArraySlice<(platform: Key<Platform>, room: Int)>>
+
+        init(_ bidders: [Bidder], turn: Int) {
+            queues =
+                Dictionary(grouping: bidders, by: \.application).sorted { $0.key < $1.key }
+                .map { $0.value.map { ($0.platform, $0.room) }[...] }.rotated(by: turn)[...]
+        }
+
+        mutating func next() -> Key<Platform> {
+            var queue = queues.removeFirst()
+            let (platform, room) = queue.removeFirst()
+            if room > 1 { queue.append((platform, room - 1)) }
+            if !queue.isEmpty { queues.append(queue) }
+            return platform
+        }
+    }
+}
+
+extension Array {
+    fileprivate func rotated(by turn: Int) -> [Element] {
+        isEmpty ? [] : Array(self[(turn % count)...] + self[..<(turn % count)])
+    }
+}

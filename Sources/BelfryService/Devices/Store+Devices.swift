@@ -107,20 +107,6 @@ extension Store {
         }
     }
 
-    /// The next devices that were imported and not seen since, ascending, behind a device.
-    package func unseenDevices(
-        on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
-    ) async throws -> [Device] {
-        let keys = try await readCommitted { db in
-            let statement = try db.prepared(DeviceStatements.unseen)
-            let found = try platforms.flatMap { platform in
-                try statement.all(platform, after?.rawValue ?? 0, limit) { Key<Device>($0.integer(0)) }
-            }
-            return Array(found.sorted().prefix(limit))
-        }
-        return try await devices(keys)
-    }
-
     /// The number of devices that were imported and not seen since, counted up to a limit.
     package func unseenDeviceCount(
         on platform: Key<Platform>, limit: Int = Device.unseenCountMax

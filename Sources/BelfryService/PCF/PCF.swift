@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The wire format of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders actually use it.
 ///
 /// `docs/compatibility/pcf.md` says what its clients may rely on.
@@ -24,5 +26,13 @@ package enum PCF {
         package var mirrored = MirroredApplications.none
 
         package init() {}
+    }
+}
+
+extension PCF {
+    /// A thing of an application, or a 404 where there is no such.
+    static func found<Thing>(_ thing: String, _ find: () async throws -> Thing?) async throws -> Thing {
+        do { if let found = try await find() { return found } } catch StoreError.unknown {}
+        throw APIError(.notFound, "This application has no \(thing)")
     }
 }

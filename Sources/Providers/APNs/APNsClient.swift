@@ -190,21 +190,11 @@ public struct APNsEndpoint: Sendable, Hashable {
     public static let sandboxChannels = APNsEndpoint(
         host: "api-manage-broadcast.sandbox.push.apple.com", port: 2_195)
 
-    /// The port APNs serves besides 443, for firewalls that let only this one through.
-    public static let alternatePort = 2_197
-
     public init(host: String, port: Int = 443, serverName: String? = nil, trustRoots: [UInt8]? = nil) {
         self.host = host
         self.port = port
         self.serverName = serverName
         self.trustRoots = trustRoots
-    }
-
-    /// This endpoint on port 2197.
-    public var onAlternatePort: APNsEndpoint {
-        var endpoint = self
-        endpoint.port = Self.alternatePort
-        return endpoint
     }
 
     func http2(presenting certificate: APNsCertificate?) throws(APNsCredentialsError) -> HTTP2Endpoint {

@@ -18,6 +18,15 @@ extension Store {
         return found.sorted { $0.key < $1.key }
     }
 
+    /// The next devices that were imported and not seen since, ascending, behind a device.
+    package func unseenDevices(
+        on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
+    ) async throws -> [Device] {
+        var filter = DeviceFilter()
+        filter.isUnseen = true
+        return try await devices(DeviceSearch(platforms: platforms, filter: filter), after: after, limit: limit)
+    }
+
     /// In the order of their first registration.
     package func allDevices() async throws -> [Device] {
         var found: [Device] = []

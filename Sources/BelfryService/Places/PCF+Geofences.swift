@@ -17,7 +17,7 @@ extension PCF {
         }
 
         func show(_ key: Key<Geofence>, of application: Application) async throws -> Response {
-            try reply(try await store.geofence(key, of: application.key), key)
+            reply(try await PCF.found("geofence \(key)") { try await store.geofence(key, of: application.key) })
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
@@ -35,26 +35,21 @@ extension PCF {
             let unknown = UnknownFields(of: application)
             let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax), unknown)
             let now = clock.now
-            let geofence: Geofence
-            do {
-                geofence = try await places.update(key, of: application, by: .backEnd(of: application)) { old in
+            let geofence = try await PCF.found("geofence \(key)") {
+                try await places.update(key, of: application, by: .backEnd(of: application)) { old in
                     let plan = try body.plan(over: old)
                     _ = try body.mistakes(in: plan, unknown, at: now)
                     return plan
                 }
-            } catch StoreError.unknown {
-                throw Self.unknown(key)
             }
             return reply(geofence).warning(of: try body.mistakes(in: geofence.plan, unknown, at: now))
         }
 
         func delete(_ key: Key<Geofence>, of application: Application) async throws -> Response {
-            do {
+            try await PCF.found("geofence \(key)") {
                 try await places.delete(key, of: application, by: .backEnd(of: application))
-                return Response(status: .noContent)
-            } catch StoreError.unknown {
-                throw Self.unknown(key)
             }
+            return Response(status: .noContent)
         }
 
         /// The geofence changes for a device. The authenticated platform decides; a non-numeric `timestamp` counts as
@@ -72,19 +67,10 @@ extension PCF {
             return Response(json: json.buffer)
         }
 
-        private func reply(_ geofence: Geofence?, _ key: Key<Geofence>) throws -> Response {
-            guard let geofence else { throw Self.unknown(key) }
-            return reply(geofence)
-        }
-
         private func reply(_ geofence: Geofence) -> Response {
             var json = JSONWriter()
             json.geofence(geofence)
             return Response(json: json.buffer)
-        }
-
-        private static func unknown(_ key: Key<Geofence>) -> APIError {
-            APIError(.notFound, "This application has no geofence \(key)")
         }
     }
 }

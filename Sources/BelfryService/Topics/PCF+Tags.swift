@@ -63,9 +63,7 @@ extension PCF {
 
         func delete(_ request: Request, of application: Application) async throws -> Response {
             let name = try request.tag()
-            guard let topic = try await store.topic(named: name, of: application.key) else {
-                throw APIError(.notFound, "This application has no tag '\(name)'")
-            }
+            let topic = try await PCF.found("tag '\(name)'") { try await store.topic(named: name, of: application.key) }
             try await topics.delete(topic, of: application, by: .backEnd(of: application))
             return Response(status: .noContent)
         }

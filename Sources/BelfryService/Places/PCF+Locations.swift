@@ -16,7 +16,7 @@ extension PCF {
         }
 
         func show(_ key: Key<Location>, of application: Application) async throws -> Response {
-            try reply(try await store.location(key, of: application.key), key)
+            reply(try await PCF.found("location \(key)") { try await store.location(key, of: application.key) })
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
@@ -29,38 +29,25 @@ extension PCF {
             _ key: Key<Location>, _ request: Request, of application: Application
         ) async throws -> Response {
             let body = try LocationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
-            do {
-                return reply(
+            return reply(
+                try await PCF.found("location \(key)") {
                     try await places.update(key, of: application, by: .backEnd(of: application)) {
                         try body.place(over: $0)
-                    })
-            } catch StoreError.unknown {
-                throw Self.unknown(key)
-            }
+                    }
+                })
         }
 
         func delete(_ key: Key<Location>, of application: Application) async throws -> Response {
-            do {
+            try await PCF.found("location \(key)") {
                 try await places.delete(key, named: nil, of: application, by: .backEnd(of: application))
-                return Response(status: .noContent)
-            } catch StoreError.unknown {
-                throw Self.unknown(key)
             }
-        }
-
-        private func reply(_ location: Location?, _ key: Key<Location>) throws -> Response {
-            guard let location else { throw Self.unknown(key) }
-            return reply(location)
+            return Response(status: .noContent)
         }
 
         private func reply(_ location: Location) -> Response {
             var json = JSONWriter()
             json.location(location)
             return Response(json: json.buffer)
-        }
-
-        private static func unknown(_ key: Key<Location>) -> APIError {
-            APIError(.notFound, "This application has no location \(key)")
         }
     }
 }
@@ -75,7 +62,8 @@ extension PCF.Locations {
     }
 
     func show(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
-        try reply(try await store.locationGroup(key, of: application.key), key)
+        reply(
+            try await PCF.found("location group \(key)") { try await store.locationGroup(key, of: application.key) })
     }
 
     func createGroup(_ request: Request, for application: Application) async throws -> Response {
@@ -88,37 +76,23 @@ extension PCF.Locations {
         _ key: Key<LocationGroup>, _ request: Request, of application: Application
     ) async throws -> Response {
         let body = try PCF.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
-        do {
-            return reply(
+        return reply(
+            try await PCF.found("location group \(key)") {
                 try await places.update(key, of: application, by: .backEnd(of: application)) { try body.plan(over: $0) }
-            )
-        } catch StoreError.unknown {
-            throw Self.unknown(key)
-        }
+            })
     }
 
     func delete(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
-        do {
+        try await PCF.found("location group \(key)") {
             try await places.delete(key, named: nil, of: application, by: .backEnd(of: application))
-            return Response(status: .noContent)
-        } catch StoreError.unknown {
-            throw Self.unknown(key)
         }
-    }
-
-    private func reply(_ group: LocationGroup?, _ key: Key<LocationGroup>) throws -> Response {
-        guard let group else { throw Self.unknown(key) }
-        return reply(group)
+        return Response(status: .noContent)
     }
 
     private func reply(_ group: LocationGroup) -> Response {
         var json = JSONWriter()
         json.group(group)
         return Response(json: json.buffer)
-    }
-
-    private static func unknown(_ key: Key<LocationGroup>) -> APIError {
-        APIError(.notFound, "This application has no location group \(key)")
     }
 }
 
