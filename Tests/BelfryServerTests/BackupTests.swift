@@ -82,6 +82,25 @@ extension ServerTests.BackupTests {
         }
     }
 
+    @Test(.enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"), "there is no other file system"))
+    func `a ring on another file system is put aside`() async throws {
+        try await TestInstallation.with { installation in
+            let (files, scratch) = (FileManager.default, installation.scratch)
+            let (copy, data, ring) = (scratch.file("copy"), scratch.file("elsewhere"), "/dev/shm/\(UUID())")
+            defer { try? files.removeItem(atPath: ring) }
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let restore = ["restore", "--from", copy, "--force", "--data-directory", data]
+            for _ in 0..<2 {
+                let ended = try await Program.run(restore, ["BELFRY_KEY_RING_FILE": ring], in: scratch)
+                #expect(ended.status == 0, "\(ended.err)")
+            }
+            let aside = try #require(
+                try files.contentsOfDirectory(atPath: data).first { $0.hasPrefix("before-restore-") })
+            #expect(files.contentsEqual(atPath: ring, andPath: copy + "/key-ring"))
+            #expect(files.fileExists(atPath: "\(data)/\(aside)/\((ring as NSString).lastPathComponent)"))
+        }
+    }
+
     @Test func `a restore that cannot write the ring changes nothing`() async throws {
         try await TestInstallation.with { installation in
             let (files, scratch) = (FileManager.default, installation.scratch)

@@ -205,16 +205,23 @@ private struct FilesAside {
         guard FileManager.default.fileExists(atPath: path) else { return }
         if isEmpty { try folder.makePrivateDirectory() }
         let target = folder + "/" + (path as NSString).lastPathComponent
-        if path.isSQLiteLog || link(path, target) != 0 { try path.move(to: target) }
+        if path.isSQLiteLog || link(path, target) != 0 {
+            // Also across file systems.
+            try FileManager.default.moveItem(atPath: path, toPath: target)
+        }
         files.append((path, target))
     }
 
     /// Puts the files back, in the place of any that have come there since.
     func putBack() {
         for (from, to) in files {
-            // Nothing where both are one file. Source: rename(2).
-            rename(to, from)
-            unlink(to)
+            if rename(to, from) == 0 {
+                // It does nothing where both are one file. Source: rename(2).
+                unlink(to)
+            } else {
+                unlink(from)
+                try? FileManager.default.moveItem(atPath: to, toPath: from)
+            }
         }
         rmdir(folder)
     }
