@@ -134,7 +134,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if self.context === context {
+        // Only the one that is connected is active.
+        if self.context === context || context.channel.isActive {
             opened?.fail(error)
             opened = nil
         }
