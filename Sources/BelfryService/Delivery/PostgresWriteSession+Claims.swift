@@ -76,41 +76,35 @@ extension PostgresWriteSession {
 
 /// Claiming leases work: the due time moves to the end of the lease, so that expired leases need no recovery.
 enum PostgresClaimStatements {
-    /// A loose index scan over `batch_due`: one step for each lane and platform.
-    static let batchBids = """
-        WITH RECURSIVE bidder /* batches.bids */ AS (
-            (SELECT lane, platform_id, due_at_ms FROM batch
-              WHERE is_open
+    static let batchBids = bids("/* batches.bids */", of: "batch", where: "is_open")
+    static let fanOutBids = bids("/* fan_outs.bids */", of: "fan_out", where: "true")
+
+    private static func bids(_ name: String, of table: String, where condition: String) -> String {
+        """
+        \(bidders(name, of: table, where: condition))
+        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL, tenant_id
+          FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
+         WHERE due_at_ms <= $1 AND lane = ANY ($2)
+           AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
+         ORDER BY lane, platform_id
+        """
+    }
+
+    /// A loose index scan over `batch_due` or `fan_out_due`: one step for each lane and platform that has something.
+    static func bidders(_ name: String, of table: String, where condition: String) -> String {
+        """
+        WITH RECURSIVE bidder \(name) AS (
+            (SELECT lane, platform_id, due_at_ms FROM \(table)
+              WHERE \(condition)
               ORDER BY lane, platform_id, due_at_ms LIMIT 1)
             UNION ALL
             SELECT next.lane, next.platform_id, next.due_at_ms
               FROM bidder CROSS JOIN LATERAL (
-                SELECT batch.lane, batch.platform_id, batch.due_at_ms FROM batch
-                 WHERE is_open AND (batch.lane, batch.platform_id) > (bidder.lane, bidder.platform_id)
-                 ORDER BY batch.lane, batch.platform_id, batch.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL, tenant_id
-          FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
-         WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
-         ORDER BY lane, platform_id
+                SELECT due.lane, due.platform_id, due.due_at_ms FROM \(table) AS due
+                 WHERE \(condition) AND (due.lane, due.platform_id) > (bidder.lane, bidder.platform_id)
+                 ORDER BY due.lane, due.platform_id, due.due_at_ms LIMIT 1) AS next)
         """
-
-    /// A loose index scan over `fan_out_due`: one step for each lane and platform.
-    static let fanOutBids = """
-        WITH RECURSIVE bidder /* fan_outs.bids */ AS (
-            (SELECT lane, platform_id, due_at_ms FROM fan_out ORDER BY lane, platform_id, due_at_ms LIMIT 1)
-            UNION ALL
-            SELECT next.lane, next.platform_id, next.due_at_ms
-              FROM bidder CROSS JOIN LATERAL (
-                SELECT fan_out.lane, fan_out.platform_id, fan_out.due_at_ms FROM fan_out
-                 WHERE (fan_out.lane, fan_out.platform_id) > (bidder.lane, bidder.platform_id)
-                 ORDER BY fan_out.lane, fan_out.platform_id, fan_out.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL, tenant_id
-          FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
-         WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
-         ORDER BY lane, platform_id
-        """
+    }
 
     /// Scans `batch_due`, and skips what another node is claiming.
     static let batches = claim("/* batches.claim */", "FOR UPDATE SKIP LOCKED")

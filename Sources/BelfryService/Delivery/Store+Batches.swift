@@ -94,16 +94,7 @@ enum BatchStatements {
              WHERE parked_cause IS NULL AND is_deleted = 0 AND is_being_deleted = 0
             """,
             postgres: """
-            WITH RECURSIVE bidder /* batches.next_due */ AS (
-                (SELECT lane, platform_id, due_at_ms FROM batch
-                  WHERE is_open
-                  ORDER BY lane, platform_id, due_at_ms LIMIT 1)
-                UNION ALL
-                SELECT next.lane, next.platform_id, next.due_at_ms
-                  FROM bidder CROSS JOIN LATERAL (
-                    SELECT batch.lane, batch.platform_id, batch.due_at_ms FROM batch
-                     WHERE is_open AND (batch.lane, batch.platform_id) > (bidder.lane, bidder.platform_id)
-                     ORDER BY batch.lane, batch.platform_id, batch.due_at_ms LIMIT 1) AS next)
+            \(PostgresClaimStatements.bidders("/* batches.next_due */", of: "batch", where: "is_open"))
             SELECT min(due_at_ms)
               FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
              WHERE parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
