@@ -22,7 +22,7 @@ extension Admin {
         private func list(_ call: Call) async throws -> Response {
             let query = try Query(call, Query.paging)
             let (limit, after) = (try query.limit(), try query.cursor()?[0])
-            let visible = try await factory.store.applications().filter { application in
+            let visible = try await factory.store.applications(in: call.key.bounds).filter { application in
                 Permission.verdict(
                     scope: call.key.scope, bounds: call.key.bounds, for: .read,
                     on: Permission.Subject(application)) == .allowed

@@ -30,8 +30,9 @@ package final class ApplicationCache: Sendable {
     }
 
     private struct State {
-        var entries: [Name: Entry] = [:]
-        /// Raised by each `forget`, so that entries read before it are not cached.
+        /// Each with the generation at which it was read.
+        var entries: [Name: (entry: Entry, generation: Int)] = [:]
+        /// Raised by each `forget`: what was read before it is read again.
         var generation = 0
     }
 
@@ -44,26 +45,21 @@ package final class ApplicationCache: Sendable {
     /// - Parameter ageMax: entries older than this are read again.
     init(ageMax: Duration) { self.ageMax = ageMax }
 
-    func forget() {
-        state.withLock { state in
-            state.entries = [:]
-            state.generation += 1
-        }
-    }
+    func forget() { state.withLock { $0.generation += 1 } }
 
-    /// Whether an application or a platform with the UUID is in memory.
-    func has(_ uuid: UUID) -> Bool {
-        state.withLock { $0.entries[.uuid(uuid)] != nil || $0.entries[.platformUUID(uuid)] != nil }
-    }
+    /// Whether something had the name when it was last read.
+    func has(_ name: Name) -> Bool { state.withLock { $0.entries[name] != nil } }
 
     func entry(_ name: Name, readBy read: () async throws -> Entry?) async throws -> Entry? {
         let (known, generation) = state.withLock { ($0.entries[name], $0.generation) }
-        if let known, known.isRecent(ageMax) { return known }
-        guard let entry = try await read() else { return nil }
+        if let known, known.generation == generation, known.entry.isRecent(ageMax) { return known.entry }
+        let entry = try await read()
         state.withLock { state in
             guard state.generation == generation else { return }
+            state.entries[name] = nil
+            guard let entry else { return }
             if state.entries.count >= Self.namesMax { state.entries = [:] }
-            for name in entry.names { state.entries[name] = entry }
+            for name in entry.names { state.entries[name] = (entry, generation) }
         }
         return entry
     }

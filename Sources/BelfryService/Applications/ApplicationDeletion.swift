@@ -68,8 +68,7 @@ enum ApplicationDeletionStatements {
     /// The rows of a table, and of those whose rows belong to them.
     struct Kind {
         let isInRegistry: Bool
-        /// Finds some rows that others belong to, of an application `$1` and up to `$2`. Looking for the others among all rows would cost
-        /// as much in each step.
+        /// Finds some rows that others belong to, of an application `$1` and up to `$2`: a step looks at no more.
         var find: SQLText?
         /// Each deletes some rows, up to `$2`, of an application `$1` or of the rows that were found.
         let deletes: [SQLText]
@@ -85,12 +84,8 @@ extension ApplicationDeletionStatements.Kind {
     fileprivate init?(_ table: StoreTable, among tables: [StoreTable]) {
         guard let delete = table.deleteOfApplication else { return nil }
         isInRegistry = table.name == "platform"
-        let owned = table.name == "platform" ? [] : tables.compactMap { $0.delete(ofRowsOf: table) }
-        guard !owned.isEmpty else {
-            deletes = [delete]
-            return
-        }
-        find = table.someOfApplication
-        deletes = owned + [table.deleteFound]
+        let owned = isInRegistry ? [] : tables.compactMap { $0.delete(ofRowsOf: table) }
+        find = owned.isEmpty ? nil : table.someOfApplication
+        deletes = owned.isEmpty ? [delete] : owned + [table.deleteFound]
     }
 }

@@ -23,11 +23,21 @@ extension Store {
     }
 
     /// All applications, without the API keys of bindings.
-    package func applications() async throws -> [Application] {
+    package func applications() async throws -> [Application] { try await applications(in: .everything) }
+
+    /// The applications within the bounds of a key or a person.
+    package func applications(in bounds: AdminKey.Bounds) async throws -> [Application] {
         try await read { [damagedRows] db in
-            try db.prepared(ApplicationStatements.all).all { row in
+            func application(_ row: some SQLRow) throws -> Application? {
                 try damagedRows.readable("application \(row.integer(0))") { try Application(row) }
-            }.compactMap(\.self)
+            }
+            let found =
+                switch bounds {
+                case .everything: try db.prepared(ApplicationStatements.all).all(as: application)
+                case .tenant(let tenant): try db.prepared(ApplicationStatements.ofTenant).all(tenant, as: application)
+                case .application(let key, _): try db.prepared(ApplicationStatements.byKey).all(key, as: application)
+                }
+            return found.compactMap(\.self)
         }
     }
 
@@ -184,6 +194,12 @@ enum ApplicationStatements {
         SELECT \(columns) /* applications.all */ FROM application WHERE NOT is_being_deleted ORDER BY id
         """
 
+    /// Scans `application_tenant`.
+    static let ofTenant: SQLText = """
+        SELECT \(columns) /* applications.of_tenant */
+          FROM application WHERE tenant_id = $1 AND NOT is_being_deleted ORDER BY id
+        """
+
     static let byKey: SQLText = """
         SELECT \(columns) /* applications.by_key */ FROM application WHERE id = $1 AND NOT is_being_deleted
         """
@@ -250,7 +266,7 @@ enum PlatformStatements {
     static let application: SQLText = "SELECT application_id /* platforms.application */ FROM platform WHERE id = $1"
 
     static let applicationByUUID: SQLText = """
-        SELECT application_id /* platforms.application_by_uuid */ FROM platform WHERE uuid = $1
+        SELECT application_id /* platforms.application_by_uuid */ FROM platform WHERE uuid = $1 AND NOT is_deleted
         """
 
     /// The tenant of a platform that is not being deleted.

@@ -101,7 +101,7 @@ struct TenantPages {
         _ tenant: Tenant, _ visit: DashboardRequest, rename: Form? = nil, delete: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
-        let applications = try await store.applications().filter { $0.tenantKey == tenant.key }
+        let applications = try await store.applications(in: .tenant(tenant.key))
             .sorted { ($0.name.lowercased(), $0.key) < ($1.name.lowercased(), $1.key) }
         var uses: [(Application, [QuotaUse])] = []
         try await visit.searching(nil) {

@@ -87,7 +87,7 @@ package struct BrokerService: Sendable {
             do {
                 return try await admin.delete(tenant, by: author)
             } catch StoreError.conflict {
-                if try await store.applications().contains(where: { $0.tenantKey == tenant.key }) { return }
+                if try await !store.applications(in: .tenant(tenant.key)).isEmpty { return }
                 try await Task.sleep(for: Self.clearingPause)
             }
         }

@@ -240,7 +240,7 @@ struct Shell: Sendable {
 extension Store {
     /// The applications that a person may see.
     func applications(seenBy person: Person) async throws -> [Application] {
-        try await applications().filter {
+        try await applications(in: person.bounds).filter {
             Permission.verdict(scope: person.scope, bounds: person.bounds, for: .read, on: Permission.Subject($0))
                 == .allowed
         }

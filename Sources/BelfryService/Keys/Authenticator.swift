@@ -31,7 +31,9 @@ struct Authenticator: Sendable {
     /// registration when it gets a 429. A secret of 122 random bits is not guessed.
     func platform(of request: Request, _ context: APIContext) async throws -> Platform {
         let found = try await check(request, context, letsRightPass: true) { credentials in
-            let platform = try await known(credentials.user, request, context) { try await store.platform($0) }
+            let platform = try await known(.platformUUID(credentials.user), request, context) {
+                try await store.platform(credentials.user)
+            }
             return matches(credentials, platform?.secretHash) ? platform : nil
         }
         guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
@@ -41,7 +43,9 @@ struct Authenticator: Sendable {
 
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
-            let application = try await known(credentials.user, request, context) { try await store.application($0) }
+            let application = try await known(.uuid(credentials.user), request, context) {
+                try await store.application(credentials.user)
+            }
             // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
             let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
             let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
@@ -53,10 +57,10 @@ struct Authenticator: Sendable {
     }
 
     private func known<Thing>(
-        _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
+        _ name: ApplicationCache.Name, _ request: Request, _ context: APIContext, _ find: () async throws -> Thing?
     ) async throws -> Thing? {
-        guard !store.registryCache.has(uuid) else { return try await find(uuid) }
-        return try await lookUps.run(for: requestLimiter.site(of: request, context)) { try await find(uuid) }
+        guard !store.registryCache.has(name) else { return try await find() }
+        return try await lookUps.run(for: requestLimiter.site(of: request, context)) { try await find() }
     }
 
     /// A request without credentials is not a guess.

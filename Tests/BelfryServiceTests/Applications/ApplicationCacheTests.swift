@@ -1,0 +1,44 @@
+import BelfryTesting
+import Foundation
+import Testing
+
+@testable import BelfryService
+
+@Suite struct ApplicationCacheTests {
+    private static let application = Application(
+        key: Key(1), uuid: UUID(), name: "shop", apiKeyHash: [], sharedSecret: Sealed(bytes: []), createdAt: .zero,
+        tenantKey: Key(1), description: "")
+
+    private func entry() -> ApplicationCache.Entry { ApplicationCache.Entry(Self.application, []) }
+
+    @Test func `what was read before a change is read again`() async throws {
+        let cache = ApplicationCache(ageMax: .seconds(86_400))
+        let name = ApplicationCache.Name.uuid(Self.application.uuid)
+        #expect(!cache.has(name))
+        let first = try await cache.entry(name) { entry() }
+        #expect(try await cache.entry(name) { entry() } === first)
+        cache.forget()
+        #expect(cache.has(name), "its holder does not wait with strangers")
+        #expect(try await cache.entry(name) { entry() } !== first)
+    }
+
+    @Test func `what a change has deleted is not known`() async throws {
+        let cache = ApplicationCache(ageMax: .seconds(86_400))
+        let name = ApplicationCache.Name.uuid(Self.application.uuid)
+        _ = try await cache.entry(name) { entry() }
+        #expect(!cache.has(.platformUUID(Self.application.uuid)), "no platform has an application's UUID")
+        cache.forget()
+        #expect(try await cache.entry(name) { nil } == nil)
+        #expect(!cache.has(name))
+    }
+
+    @Test func `what was read during a change is not kept`() async throws {
+        let cache = ApplicationCache(ageMax: .seconds(86_400))
+        let name = ApplicationCache.Name.uuid(Self.application.uuid)
+        _ = try await cache.entry(name) {
+            cache.forget()
+            return entry()
+        }
+        #expect(!cache.has(name))
+    }
+}
