@@ -11,7 +11,7 @@ import Testing
 
     private func entry() -> ApplicationCache.Entry { ApplicationCache.Entry(Self.application, []) }
 
-    @Test func `what was read before a change is read again`() async throws {
+    @Test func `an entry from before a change is read again`() async throws {
         let cache = ApplicationCache(ageMax: .seconds(86_400))
         let name = ApplicationCache.Name.uuid(Self.application.uuid)
         #expect(!cache.has(name))
@@ -22,7 +22,7 @@ import Testing
         #expect(try await cache.entry(name) { entry() } !== first)
     }
 
-    @Test func `what a change has deleted is not known`() async throws {
+    @Test func `a name that a change deleted is unknown`() async throws {
         let cache = ApplicationCache(ageMax: .seconds(86_400))
         let name = ApplicationCache.Name.uuid(Self.application.uuid)
         _ = try await cache.entry(name) { entry() }
@@ -32,7 +32,7 @@ import Testing
         #expect(!cache.has(name))
     }
 
-    @Test func `what was read during a change is not kept`() async throws {
+    @Test func `an entry read during a change is not kept`() async throws {
         let cache = ApplicationCache(ageMax: .seconds(86_400))
         let name = ApplicationCache.Name.uuid(Self.application.uuid)
         _ = try await cache.entry(name) {
