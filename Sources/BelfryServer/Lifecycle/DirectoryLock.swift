@@ -24,8 +24,8 @@ final class DirectoryLock: Sendable {
         }
         try directory.close()
         throw ConfigurationFaults(lines: [
-            "another server is running on \(path) (data.directory): stop it first. Nodes that share the work need a PostgreSQL "
-                + "(database.url)"
+            "another server is running on \(path) (data.directory), or a command restores or copies its database: stop it first. Nodes that "
+                + "share the work need a PostgreSQL (database.url)"
         ])
     }
 
