@@ -24,13 +24,15 @@ struct ApplicationDeletion<Session: WriteSession> {
     /// Rows of one kind deleted in one step.
     private static var stride: Int { 200 }
 
-    func resume() throws {
+    /// Goes on with a deletion that was interrupted; false when there is none.
+    func resume() throws -> Bool {
         let application = try session.prepared(ApplicationDeletionStatements.beingDeleted).number()
-        if let application { _ = try step(Key(application)) }
+        return try application.map { try step(Key($0)) } ?? false
     }
 
     /// Deletes some rows of the first kind that has any; false when nothing is left.
     func step(_ application: Key<Application>) throws -> Bool {
+        guard try session.prepared(ApplicationStatements.lock).hasRow(application) else { return false }
         try session.awaitMerge()
         for kind in ApplicationDeletionStatements.inOrder(of: Session.tables) where try delete(kind, of: application) {
             if kind.isInRegistry { session.registryChanged() }

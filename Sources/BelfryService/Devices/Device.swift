@@ -179,8 +179,9 @@ extension Store {
 extension SQLiteWriteSession {
     /// Takes a device that is deleted out of the count of its segment of the search index.
     fileprivate func uncount(_ device: Key<Device>, on platform: Key<Platform>) throws {
-        let counted = try prepared(DeviceCountStatements.uncount).run(platform, device)
-        if counted == 0 { try prepared(DeviceCountStatements.uncountLast).run(platform, device) }
+        var counted = try prepared(DeviceCountStatements.uncount).run(platform, device)
+        if counted == 0 { counted = try prepared(DeviceCountStatements.uncountLast).run(platform, device) }
+        if counted == 0 { hasErasedUncounted = true }
     }
 }
 
@@ -268,6 +269,13 @@ enum DeviceCountStatements {
     /// Scans the primary key.
     static let kept = "SELECT sum(device_count) /* device_counts.kept */ FROM search_index_count WHERE platform_id = ?1"
 
+    /// Devices that are not indexed yet, up to `?1`.
+    static let next = """
+        SELECT platform_id, count(*) /* device_counts.next */ FROM device
+         WHERE id > (SELECT device_id FROM search_index WHERE id = 1) AND id <= ?1
+         GROUP BY platform_id
+        """
+
     /// Devices that are not indexed yet: few.
     static let behind = """
         SELECT count(*) /* device_counts.behind */ FROM device
@@ -284,6 +292,12 @@ enum DeviceCountStatements {
 
 extension SQLiteWriteSession {
     package func noteIndexed(_ counts: [Int64: Int], until device: Int64) throws {
+        var counts = counts
+        if hasErasedUncounted {
+            counts.removeAll()
+            try prepared(DeviceCountStatements.next).each(device) { counts[$0.integer(0)] = Int($0.integer(1)) }
+            hasErasedUncounted = false
+        }
         let insert = try prepared(DeviceCountStatements.insert)
         for (platform, count) in counts { try insert.run(platform, device, count) }
     }

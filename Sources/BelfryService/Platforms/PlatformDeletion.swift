@@ -13,8 +13,16 @@ extension Store {
             if !Session.countsDeleted { session.quotaCounts.forget(QuotaAccount(.devices, of: Key(application))) }
             session.registryChanged()
         }
-        while try await write({ try PlatformDeletion(session: $0).step(platform) }) {}
+        var rest: PlatformRest? = PlatformRest(platform: platform)
+        while let next = rest { rest = try await write { try PlatformDeletion(session: $0).step(next) } }
     }
+}
+
+/// The rest of a deletion.
+struct PlatformRest: Sendable {
+    let platform: Key<Platform>
+    /// Topics up to this name have no posting lists of the platform: its devices are gone, and no merge adds to them.
+    var lastTopic = ""
 }
 
 /// Deletes the rows of deleted platforms. Devices that pushes have not answered yet get an answer, so that the counters
@@ -27,35 +35,50 @@ struct PlatformDeletion<Session: WriteSession> {
     /// Batches and fan-outs ended in one step.
     private static var batchesAtOnce: Int { 50 }
 
-    func resume() throws {
-        let platform = try session.prepared(PlatformDeletionStatements.deleted).number()
-        if let platform { _ = try step(Key(platform)) }
+    /// Goes on with `rest`, or with any deletion that was interrupted; nil when there is none.
+    func resume(_ rest: PlatformRest?) throws -> PlatformRest? {
+        let platform = try session.prepared(PlatformDeletionStatements.deleted).number().map(Key<Platform>.init)
+        guard let platform else { return nil }
+        let known = rest?.platform == platform ? rest : nil
+        return try step(known ?? PlatformRest(platform: platform))
     }
 
-    /// Ends or deletes some rows of the first kind that has any; false when nothing is left. Fan-outs come before the
+    /// Ends or deletes some rows of the first kind that has any; nil when nothing is left. Fan-outs come before the
     /// batches they would write, and devices before their posting lists, so that no merge brings one back.
-    func step(_ platform: Key<Platform>) throws -> Bool {
+    func step(_ rest: PlatformRest) throws -> PlatformRest? {
+        let platform = rest.platform
+        // Of two steps at once, one would find nothing where the other deletes, and go on to the platform itself.
+        let application = try session.prepared(PlatformDeletionStatements.lockApplication).number(platform)
+        guard let application else { return nil }
         try session.awaitMerge()
-        for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return true }
-        for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return true }
-        if try deleteDevices(of: platform) { return true }
+        for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return rest }
+        for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return rest }
+        let devices = try session.prepared(PlatformDeletionStatements.devices).run(platform, Self.stride)
+        if devices > 0 {
+            if Session.countsDeleted { session.note(-devices, .devices, of: Key(application)) }
+            return rest
+        }
         let messages = try session.deleteMessages(
             WebPushStatements.deleteMessagesOfPlatform, platform, Self.stride)
-        if !messages.isEmpty { return true }
+        if !messages.isEmpty { return rest }
+        if let next = try deletePostings(rest, in: Key(application)) { return next }
         for sql in PlatformDeletionStatements.inOrder(of: Session.tables) {
-            if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
+            if try session.prepared(sql).run(platform, Self.stride) > 0 { return rest }
         }
-        return false
+        return nil
     }
 
-    private func deleteDevices(of platform: Key<Platform>) throws -> Bool {
-        let deleted = try session.prepared(PlatformDeletionStatements.devices).all(platform, Self.stride) {
-            Key<Application>($0.integer(0))
+    /// Deletes some posting lists of the next topics, or passes these; nil when there are none.
+    private func deletePostings(_ rest: PlatformRest, in application: Key<Application>) throws -> PlatformRest? {
+        let topics = try session.prepared(PlatformDeletionStatements.topics).all(
+            application, rest.lastTopic, Self.stride
+        ) { (key: $0.integer(0), name: $0.text(1)) }
+        guard let last = topics.last else { return nil }
+        let keys = SQLKeys(topics.map(\.key))
+        for sql in PlatformDeletionStatements.postings(of: Session.tables) {
+            if try session.prepared(sql).run(keys, Self.stride, rest.platform) > 0 { return rest }
         }
-        if Session.countsDeleted, let application = deleted.first {
-            session.note(-deleted.count, .devices, of: application)
-        }
-        return !deleted.isEmpty
+        return PlatformRest(platform: rest.platform, lastTopic: last.name)
     }
 
     private func endFanOuts(on platform: Key<Platform>, in lane: Lane) throws -> Bool {
@@ -103,11 +126,25 @@ enum PlatformDeletionStatements {
         tables.reversed().compactMap(\.deleteOfPlatform) + [platform]
     }
 
-    static let devices: SQLText = """
-        DELETE FROM device /* platform_deletion.devices */
-         WHERE id IN (SELECT id FROM device WHERE platform_id = $1 LIMIT $2)
-        RETURNING (SELECT application_id FROM platform WHERE platform.id = $1)
+    /// Deletions of an application and of its platforms take turns.
+    static let lockApplication: SQLText = """
+        SELECT id /* platform_deletion.lock_application */ FROM application
+         WHERE id = (SELECT application_id FROM platform WHERE id = $1)
+           \(SQLText.forNoKeyUpdate)
         """
+
+    static let devices = SQLText.deleteSome(
+        "platform_deletion.devices", from: "device", key: "id", where: "platform_id = $1")
+
+    /// Scans `topic_name`.
+    static let topics: SQLText = """
+        SELECT id, name /* platform_deletion.topics */ FROM topic
+         WHERE application_id = $1 AND name > $2
+         ORDER BY name
+         LIMIT $3
+        """
+
+    static func postings(of tables: [StoreTable]) -> [SQLText] { tables.compactMap(\.deletePostingsOfPlatform) }
 
     static let platform: SQLText = """
         DELETE FROM platform /* platform_deletion.platform */

@@ -19,20 +19,29 @@ final class PostgresMaintenance: Sendable {
     init(changeNotifier: ChangeNotifier, logger: Logger) {
         self.changeNotifier = changeNotifier
         self.logger = logger
+        let platformRest = Mutex<PlatformRest?>(nil)
         jobs = [
             MaintenanceJob(name: "housekeeping", lock: PostgresSessionStatements.housekeeping) { session in
-                try ApplicationDeletion(session: session).resume()
-                try PlatformDeletion(session: session).resume()
+                // It holds one application's row at a time.
+                if try ApplicationDeletion(session: session).resume() { return true }
+                let hasMore = try platformRest.withLock {
+                    $0 = try PlatformDeletion(session: session).resume($0)
+                    return $0 != nil
+                }
                 try TopicDeletion(session: session).step()
+                return hasMore
             },
             MaintenanceJob(name: "settling", lock: PostgresSessionStatements.settling) {
                 try DeviceHorizon(session: $0).step()
+                return false
             },
             MaintenanceJob(name: "merging", lock: PostgresSessionStatements.merging) {
                 try PostgresSubscriptionMerge(session: $0).step()
+                return false
             },
             MaintenanceJob(name: "indexing", lock: PostgresSessionStatements.indexing) {
                 try DeviceSearchIndex(session: $0).step()
+                return false
             },
         ]
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
@@ -46,8 +55,9 @@ final class PostgresMaintenance: Sendable {
             guard let self, let store else { return }
             changeNotifier.flush()
             let round = rounds.add(1, ordering: .relaxed).newValue
-            guard round.isMultiple(of: Self.jobsEvery) else { return }
-            for job in jobs { job.begin(in: store, logger) }
+            let isTime = round.isMultiple(of: Self.jobsEvery)
+            for job in jobs where isTime || job.hasMore { job.begin(in: store, logger) }
+            guard isTime else { return }
             store.sharedUse.compare(in: store, logger)
             store.listeners.refresh(in: store, logger)
         }
@@ -62,10 +72,13 @@ private final class MaintenanceJob: Sendable {
     private let name: String
     /// The lock that decides whether it is this node's turn.
     private let lock: String
-    private let work: @Sendable (PostgresWriteSession) throws -> Void
+    /// Returns whether there is more to do at once.
+    private let work: @Sendable (PostgresWriteSession) throws -> Bool
     private let isUnderWay = Atomic(false)
+    private let more = Atomic(false)
+    var hasMore: Bool { more.load(ordering: .relaxed) }
 
-    init(name: String, lock: String, work: @escaping @Sendable (PostgresWriteSession) throws -> Void) {
+    init(name: String, lock: String, work: @escaping @Sendable (PostgresWriteSession) throws -> Bool) {
         self.name = name
         self.lock = lock
         self.work = work
@@ -76,12 +89,14 @@ private final class MaintenanceJob: Sendable {
         guard isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         store.pool.enqueue { [self, weak store] connection in
+            more.store(false, ordering: .relaxed)
             guard let store else { return }
             let session = try store.begin(on: connection)
             guard try session.prepared(lock).first(as: { $0.bool(0) }) ?? false else { return }
-            try work(session)
+            let hasMore = try work(session)
             try session.commit()
             store.publish(session.effects)
+            more.store(hasMore, ordering: .relaxed)
         } then: { [self] result in
             isUnderWay.store(false, ordering: .releasing)
             guard case .failure(let error) = result else { return }

@@ -112,15 +112,16 @@ extension StoreTable {
         return deleteSome("application_deletion", where: "\(column) \(among: "$1")")
     }
 
-    /// Deletes some rows of a platform `$1`, up to `$2`. Those of the application's other things are found by these.
+    /// Deletes some rows of a platform `$1`, up to `$2`; nil for posting lists, which are found by their topics.
     var deleteOfPlatform: SQLText? {
-        guard goesWithPlatform else { return nil }
-        guard let owner, case .row(let table, let column) = owner, owner != .platform else {
-            return deleteSome("platform_deletion", where: "platform_id = $1")
-        }
-        return deleteSome(
-            "platform_deletion", foundIn: "\(table) JOIN \(name) ON \(column) = \(table).id AND platform_id = $1",
-            where: "application_id = (SELECT application_id FROM platform WHERE id = $1)")
+        guard goesWithPlatform, owner != .topic else { return nil }
+        return deleteSome("platform_deletion", where: "platform_id = $1")
+    }
+
+    /// Deletes some posting lists of the topics `$1` and a platform `$3`, up to `$2`.
+    var deletePostingsOfPlatform: SQLText? {
+        guard goesWithPlatform, owner == .topic else { return nil }
+        return deleteSome("platform_deletion", where: "topic_id \(among: "$1") AND platform_id = $3")
     }
 
     /// Deletes some rows of the row `$1` of their owner, up to `$2`.

@@ -17,8 +17,8 @@ final class SQLiteMaintenance: Sendable {
             // Any write first notices what others have written.
             writer.enqueue("watch") { session in
                 try session.mergeWhenQuiet()
-                try ApplicationDeletion(session: session).resume()
-                try PlatformDeletion(session: session).resume()
+                _ = try ApplicationDeletion(session: session).resume()
+                session.platformRest = try PlatformDeletion(session: session).resume(session.platformRest)
                 try TopicDeletion(session: session).step()
                 try DeviceSearchIndex(session: session).clearStep()
                 try session.writeDownContentUse()

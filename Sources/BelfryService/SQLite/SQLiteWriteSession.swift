@@ -30,6 +30,10 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var newest: Int64?
     /// The newest device at the last round of `SQLiteMaintenance`.
     var lastDeviceSeen: Int64?
+    /// The rest of a platform's deletion, at that round.
+    var platformRest: PlatformRest?
+    /// A device was erased that a segment of the search index, which was read before, may have counted.
+    var hasErasedUncounted = false
     package var effects = Effects()
     /// Enough new devices wait to be merged into the posting lists.
     var mergeIsDue = false
@@ -193,6 +197,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         gains = nil
         unindexedTokens = nil
         newest = nil
+        platformRest = nil
         pushes.clear()
     }
 }

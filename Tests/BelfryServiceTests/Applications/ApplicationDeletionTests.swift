@@ -101,7 +101,6 @@ import Testing
         }
     }
 
-    /// In tens of SQLite's instructions.
     private func costOfDearestStep(of store: SQLiteStore, pushes: Int) async throws -> Int {
         let fixture = try await TestStore(store: store, clock: ManualClock())
         return try await store.writer.write { session in
@@ -112,24 +111,9 @@ import Testing
                     SELECT randomblob(16), ?, 0, 0, 0, '{}', '{}' FROM number
                     """, arguments: [pushes, fixture.application.key.rawValue])
             _ = try session.prepared(ApplicationDeletionStatements.markDeleted).run(fixture.application.key)
-            let connection = session.db.sqliteConnection
-            let cost = UnsafeMutablePointer<Int>.allocate(capacity: 1)
-            cost.initialize(to: 0)
-            defer {
-                sqlite3_progress_handler(connection, 0, nil, nil)
-                cost.deallocate()
+            return try session.costOfDearest {
+                try ApplicationDeletion(session: session).step(fixture.application.key)
             }
-            let count: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { cost in
-                cost?.assumingMemoryBound(to: Int.self).pointee += 1
-                return 0
-            }
-            sqlite3_progress_handler(connection, 10, count, cost)
-            var dearest = 0
-            repeat {
-                dearest = max(dearest, cost.pointee)
-                cost.pointee = 0
-            } while try ApplicationDeletion(session: session).step(fixture.application.key)
-            return dearest
         }
     }
 
@@ -147,6 +131,30 @@ import Testing
             while try await !rows(in: next).isEmpty { await Task.yield() }
             try await next.close()
         }
+    }
+}
+
+extension SQLiteWriteSession {
+    /// The cost of the dearest step, until one returns false, in tens of SQLite's instructions.
+    func costOfDearest(_ step: () throws -> Bool) throws -> Int {
+        let connection = db.sqliteConnection
+        let cost = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+        cost.initialize(to: 0)
+        defer {
+            sqlite3_progress_handler(connection, 0, nil, nil)
+            cost.deallocate()
+        }
+        let count: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { cost in
+            cost?.assumingMemoryBound(to: Int.self).pointee += 1
+            return 0
+        }
+        sqlite3_progress_handler(connection, 10, count, cost)
+        var dearest = 0
+        repeat {
+            dearest = max(dearest, cost.pointee)
+            cost.pointee = 0
+        } while try step()
+        return dearest
     }
 }
 

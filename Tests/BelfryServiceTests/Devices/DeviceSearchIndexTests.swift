@@ -71,6 +71,21 @@ import Testing
         }
     }
 
+    @Test func `a device erased during indexing is not counted`() async throws {
+        try await withSQLiteStore { store, _ in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let erased = try await fixture.register("erased")
+            _ = try await fixture.registerMany(20)
+            let segment = try await store.pool.read { [naming = store.secrets.naming] db in
+                try db.prepareSegment(Self.sizes, naming: naming)
+            }
+            let prepared = try #require(segment)
+            try await store.delete(erased, on: fixture.platform)
+            try await store.writer.write { try DeviceSearchIndex(session: $0, sizes: Self.sizes).take(prepared) }
+            #expect(try await store.deviceCount(DeviceSearch(platforms: [fixture.platform.key])) == 20)
+        }
+    }
+
     @Test func `a device changing during reindexing stays stale`() async throws {
         try await withSQLiteStore { store, _ in
             let sizes = SearchIndexSizes(segment: 1, staleDevices: 1)

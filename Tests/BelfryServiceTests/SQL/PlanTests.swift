@@ -115,7 +115,7 @@ import Testing
         Plan(ScheduleStatements.cancelChildren, "SEARCH schedule USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(ScheduleStatements.clearRuns, "USING COVERING INDEX schedule_run_schedule (schedule_id=?)"),
         Plan(ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
-        Plan(ReceiptStatements.open, "SCAN push_progress USING INDEX push_progress_open"),
+        Plan(ReceiptStatements.open, "SEARCH push_progress USING INDEX push_progress_open (push_id>?)"),
         Plan(
             ReceiptStatements.batchHolding, "INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         Plan(
@@ -247,6 +247,7 @@ import Testing
     @Test(
         arguments: ApplicationDeletionStatements.inOrder(of: StoreTable.sqlite).flatMap(\.statements)
             + PlatformDeletionStatements.inOrder(of: StoreTable.sqlite)
+            + PlatformDeletionStatements.postings(of: StoreTable.sqlite) + [PlatformDeletionStatements.topics]
             + StoreTable.sqlite.compactMap { $0.delete(of: .topic) } + StoreTable.sqlite.compactMap(\.deleteExpired)
             + [PlatformDeletionStatements.devices, PlatformDeletionStatements.endFanOuts])
     func `clearing away looks at nothing but what it clears`(sql: SQLText) async throws {

@@ -109,6 +109,8 @@ import Testing
             PostgresClaimStatements.allBatches, "bigint, bigint, bigint, bigint, bigint, bigint, bigint",
             "using batch_due", sorts: true),
         Plan(PlatformDeletionStatements.anyActive, "bigint", "using device_reach"),
+        Plan(PlatformDeletionStatements.topics, "bigint, text, bigint", "using topic_name"),
+        Plan(PlatformDeletionStatements.lockApplication, "bigint", "using application_pkey"),
         Plan(ScheduleStatements.due, "bigint, bigint", "using schedule_due"),
         Plan(ScheduleStatements.nextDue, "", "using schedule_due"),
         Plan(ScheduleStatements.waiting, "bigint, bigint, bigint, bigint", "using schedule_application"),
@@ -226,13 +228,13 @@ import Testing
             let tables = StoreTable.postgres
             let cleared =
                 ApplicationDeletionStatements.inOrder(of: tables).flatMap(\.statements)
-                + PlatformDeletionStatements.inOrder(of: tables)
+                + PlatformDeletionStatements.inOrder(of: tables) + PlatformDeletionStatements.postings(of: tables)
                 + tables.compactMap { $0.delete(of: .topic) } + tables.compactMap(\.deleteExpired)
                 + [PlatformDeletionStatements.devices]
             for sql in cleared.map(\.postgres) {
                 let keys = sql.contains("ANY ($1)") ? "bigint[]" : "bigint"
-                let types = sql.contains("$2") ? "\(keys), bigint" : keys
-                let steps = try await store.explain(sql, types)
+                let types = [keys] + ["$2", "$3"].filter(sql.contains).map { _ in "bigint" }
+                let steps = try await store.explain(sql, types.joined(separator: ", "))
                 #expect(!steps.contains { $0.contains("Seq Scan") }, "\(sql)\n\(steps)")
             }
         }
