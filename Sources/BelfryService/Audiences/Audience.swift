@@ -14,17 +14,6 @@ package indirect enum Audience: Sendable, Hashable {
 }
 
 extension Audience {
-    /// Whether devices may be looked up in their rows for it, so that a read of it takes longer than its devices say.
-    package var readsRows: Bool {
-        switch self {
-        case .list(.labels), .checked: true
-        case .list: false
-        case .any(let parts), .all(let parts): parts.contains(where: \.readsRows)
-        case .except(let whole, let part): whole.readsRows || part.readsRows
-        case .meant(_, let audience): audience.readsRows
-        }
-    }
-
     /// The audience with its names in their normal forms, each once.
     package var normalized: Audience {
         switch self {

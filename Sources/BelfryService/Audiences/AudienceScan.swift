@@ -6,7 +6,7 @@ package protocol PostingReader {
     /// The labels of a range that devices have; nil where they are more than `DeviceLabel.listsMax`.
     func labels(in range: LabelRange) throws -> [DeviceLabel]?
     /// The devices among these, which ascend, that fulfil every check.
-    func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64]
+    func devices(_ devices: [Int64], that checks: [PreparedCheck]) throws -> [Int64]
 }
 
 /// Scans an audience in ascending order of devices, each once, with constant memory.
@@ -24,10 +24,19 @@ package struct AudienceScan {
 
     /// Up to `limit` devices greater than `after`.
     package func devices(after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
+        try slice(after: after, limit: limit).devices
+    }
+
+    /// Up to `limit` devices greater than `after`; fewer where the deadline passes before, but those of a window at least are looked at.
+    package func slice(
+        after: Key<Device>?, limit: Int, by deadline: ContinuousClock.Instant? = nil
+    ) throws -> AudienceSlice {
         var found: [Key<Device>] = []
         found.reserveCapacity(min(limit, 4_096))
         // The cursor comes from a row, and so may be any number.
-        guard limit > 0, var target = (after?.rawValue ?? 0).successor else { return [] }
+        guard limit > 0, var target = (after?.rawValue ?? 0).successor else {
+            return AudienceSlice(devices: [], end: nil)
+        }
         let root = try audience.cursor(reader: reader)
         var keys = Self.keysMin
         while let first = try root.seek(target) {
@@ -37,13 +46,16 @@ package struct AudienceScan {
             try root.narrow(&window)
             for device in window.devices {
                 found.append(Key(device))
-                if found.count == limit { return found }
+                if found.count == limit { return AudienceSlice(devices: found, end: found.last) }
             }
             guard let next = window.last.successor else { break }
             target = next
             keys = min(2 * keys, Self.keysMax)
+            if let deadline, ContinuousClock.now >= deadline {
+                return AudienceSlice(devices: found, end: Key(window.last))
+            }
         }
-        return found
+        return AudienceSlice(devices: found, end: nil)
     }
 }
 
@@ -267,13 +279,13 @@ private final class AllCursor: PostingCursor {
 /// Looks up the devices of another cursor in their rows.
 private final class CheckedCursor: PostingCursor {
     private let whole: any PostingCursor
-    private let checks: [DeviceCheck]
+    private let checks: [PreparedCheck]
     private let reader: any PostingReader
 
     private static let devicesAtOnce = 1_024
 
     init(_ whole: any PostingCursor, _ checks: [DeviceCheck], reader: any PostingReader) {
-        (self.whole, self.checks, self.reader) = (whole, checks, reader)
+        (self.whole, self.checks, self.reader) = (whole, checks.map(PreparedCheck.init), reader)
     }
 
     func seek(_ target: Int64) throws -> Int64? { try whole.seek(target) }

@@ -68,78 +68,89 @@ struct CheckedDevice {
     let topics: [Int64]
 }
 
-extension DeviceCheck {
+/// A check whose values are in the form that they are compared in: a list has a thousand, and devices are millions.
+package struct PreparedCheck {
+    let check: DeviceCheck
+    /// The keys of the values that a property is compared with.
+    private let keys: Set<[UInt8]>
+
+    init(_ check: DeviceCheck) {
+        self.check = check
+        switch check.test {
+        case .property(let property, .equals(let values)): keys = Set(values.map(property.key(of:)))
+        case .property(let property, .compare(_, let value)): keys = [property.key(of: value)]
+        default: keys = []
+        }
+    }
+
     /// - Parameter ids: the topics of a range of labels.
     func holds(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
-        try isNegated != matches(device, ids: ids)
+        try check.isNegated != matches(device, ids: ids)
     }
 
     private func matches(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
-        switch test {
+        switch check.test {
         case .imported: return device.isImported
-        case .property(let property, let test): return device.matches(test, of: property)
+        case .property(let property, let test):
+            return device.value(of: property).map { matches(property.key(of: $0), test, of: property) } ?? false
         case .share(let share): return share.holds(device.holder)
         case .labels(let range):
             let ids = try ids(range)
             return device.topics.contains(where: ids.contains)
         }
     }
+
+    private func matches(_ key: [UInt8], _ test: PropertyTest, of property: DeviceProperty) -> Bool {
+        switch test {
+        case .exists: return true
+        case .within: return false
+        case .equals: return keys.contains(key)
+        case .compare(let comparison, _):
+            guard let other = keys.first, property.isOrdered(key, other) else { return false }
+            return comparison.holds(OrderedBytes(bytes: key), OrderedBytes(bytes: other))
+        }
+    }
 }
 
 extension CheckedDevice {
-    fileprivate func matches(_ test: PropertyTest, of property: DeviceProperty) -> Bool {
+    fileprivate func value(of property: DeviceProperty) -> UserAttribute? {
         switch property {
-        case .os: Self.matches(about.os, test)
-        case .model: Self.matches(about.model, test)
-        case .manufacturer: Self.matches(about.manufacturer, test)
-        case .osVersion: matchesVersion(test)
-        case .lastSeen: UserAttribute.time(registeredAt).matches(test)
-        case .created: createdAt.map { UserAttribute.time($0).matches(test) } ?? false
-        case .userAttribute(let name): user.attributes[name]?.matches(test) ?? false
-        case .userTimeZone: Self.matches(user.timeZone, test)
+        case .os: about.os.map { .text($0.asName) }
+        case .model: about.model.map { .text($0.asName) }
+        case .manufacturer: about.manufacturer.map { .text($0.asName) }
+        case .osVersion: about.osVersion.map { .text($0) }
+        case .lastSeen: .time(registeredAt)
+        case .created: createdAt.map { .time($0) }
+        case .userAttribute(let name): user.attributes[name]
+        case .userTimeZone: user.timeZone.map { .text($0.asName) }
         // They have lists.
-        case .language, .timeZone, .country, .appVersion, .attribute: false
+        case .language, .timeZone, .country, .appVersion, .attribute: nil
         }
-    }
-
-    private func matchesVersion(_ test: PropertyTest) -> Bool {
-        guard let own = about.osVersion else { return false }
-        switch test {
-        case .exists: return true
-        case .equals(let values): return values.contains { VersionOrder.key(of: $0.text) == VersionOrder.key(of: own) }
-        case .within: return false
-        case .compare(let comparison, let value):
-            guard let own = VersionOrder(own), let other = VersionOrder(value.text) else { return false }
-            return comparison.holds(own, other)
-        }
-    }
-
-    private static func matches(_ text: String?, _ test: PropertyTest) -> Bool {
-        guard let text = text?.asName.caseFolded else { return false }
-        guard case .equals(let values) = test else { return test == .exists }
-        return values.contains { $0.text.caseFolded == text }
     }
 }
 
-extension UserAttribute {
-    /// Values of different types are never equal, nor in an order.
-    package func matches(_ test: PropertyTest) -> Bool {
-        switch test {
-        case .exists: return true
-        case .within: return false
-        case .equals(let values): return values.contains { $0.indexed == indexed }
-        case .compare(let comparison, let value):
-            let (own, other) = (indexed, value.indexed)
-            guard own.first == other.first else { return false }
-            return comparison.holds(OrderedBytes(own), OrderedBytes(other))
+extension DeviceProperty {
+    /// The form in which values are equal, and in order.
+    fileprivate func key(of value: UserAttribute) -> [UInt8] {
+        switch self {
+        case .lastSeen, .created, .userAttribute: value.indexed
+        case .osVersion: Array(VersionOrder.key(of: value.text).utf8)
+        default: Array(value.text.caseFolded.utf8)
+        }
+    }
+
+    /// Whether one may be more than the other: values of different types are in no order, nor are names.
+    fileprivate func isOrdered(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        switch self {
+        case .lastSeen, .created, .userAttribute: one.first == other.first
+        case .osVersion: VersionOrder.isOrdered(one) && VersionOrder.isOrdered(other)
+        default: false
         }
     }
 }
 
 private struct OrderedBytes: Comparable {
     let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 }

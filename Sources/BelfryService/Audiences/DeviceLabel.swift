@@ -174,10 +174,12 @@ package struct VersionOrder: Sendable, Comparable {
 
     /// nil where the text does not begin with a number.
     package init?(_ text: String) {
-        let key = Self.key(of: text)
-        guard key.utf8.first != UInt8(ascii: "!") else { return nil }
-        self.key = key
+        key = Self.key(of: text)
+        guard Self.isOrdered(key.utf8) else { return nil }
     }
+
+    /// Whether a key is that of a version, and not of another text.
+    static func isOrdered(_ key: some Collection<UInt8>) -> Bool { key.first != UInt8(ascii: "!") }
 
     /// A text in the order of the versions: for each number the count of its digits as a letter, then the digits. Zeros at the end
     /// are left out: 5 is 5.0.

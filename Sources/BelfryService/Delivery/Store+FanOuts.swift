@@ -31,18 +31,14 @@ extension Store {
             let platform = try db.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)
             guard let platform else { return AudienceSlice(devices: [], end: nil) }
             let postings = db.postings(of: platform.key, application: platform.applicationKey, now: now)
-            if audience.readsRows {
-                postings.last = (after?.rawValue ?? 0).addingReportingOverflow(Self.rowsPerSlice).partialValue
-            }
-            let found = try AudienceScan(audience, reader: postings).devices(after: after, limit: limit)
-            if found.count == limit { return AudienceSlice(devices: found, end: found.last) }
-            let last = audience.readsRows ? try db.prepared(AudienceStatements.lastDevice).number() ?? 0 : 0
-            return AudienceSlice(devices: found, end: postings.last < last ? Key(postings.last) : nil)
+            return try AudienceScan(audience, reader: postings).slice(
+                after: after, limit: limit, by: .now + Self.sliceTime)
         }
     }
 
-    /// The keys of devices that are looked up in one read: a fraction of a second.
-    private static var rowsPerSlice: Int64 { 1 << 17 }
+    /// The time that one read may take: an audience of thousands of lists, or of rows that are looked up, is read in many. The lease of
+    /// a fan-out is far longer.
+    private static var sliceTime: Duration { .milliseconds(250) }
 
     package func advance(_ step: FanOutStep) async throws -> Bool {
         let fanOut = step.fanOut

@@ -117,13 +117,13 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         return count <= DeviceLabel.listsMax && held + count <= 4 * DeviceLabel.listsMax
     }
 
-    func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64] {
+    func devices(_ devices: [Int64], that checks: [PreparedCheck]) throws -> [Int64] {
         var rows: [(row: CheckedRow, user: String?)] = []
         try db.prepared(LabelStatements.checked).each(SQLKeys(devices)) { row in
             // A device that cannot be read is left out.
             if let checked = try? CheckedRow(row) { rows.append((checked, row.textIfAny(7))) }
         }
-        if checks.contains(where: \.readsUsers) { try readUsers(Set(rows.compactMap(\.user))) }
+        if checks.contains(where: \.check.readsUsers) { try readUsers(Set(rows.compactMap(\.user))) }
         return try rows.filter { row, user in
             let device = row.device(holder: user, user: user.flatMap { users[$0] } ?? UserProfile())
             return try checks.allSatisfy { try $0.holds(device, ids: ids) }

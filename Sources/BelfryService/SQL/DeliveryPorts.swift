@@ -232,7 +232,7 @@ package protocol DeliveryStore: Sendable {
     func devices(
         of audience: Audience, on platform: Key<Platform>, after: Key<Device>?, limit: Int
     ) async throws -> [Key<Device>]
-    /// The next devices of an audience, as `devices`, as far as one read goes: one that looks devices up in their rows reads so many and no more.
+    /// The next devices of an audience, as `devices`, as far as one read goes: it ends after a fraction of a second.
     func slice(
         of audience: Audience, on platform: Key<Platform>, after: Key<Device>?, limit: Int
     ) async throws -> AudienceSlice

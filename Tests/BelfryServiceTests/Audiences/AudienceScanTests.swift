@@ -15,7 +15,7 @@ import Testing
 
         func labels(in range: LabelRange) -> [DeviceLabel]? { [] }
 
-        func devices(_ devices: [Int64], that checks: [DeviceCheck]) -> [Int64] { [] }
+        func devices(_ devices: [Int64], that checks: [PreparedCheck]) -> [Int64] { [] }
 
         /// The naive answer.
         func devices(_ audience: Audience) -> Set<Int64> {
@@ -84,6 +84,31 @@ import Testing
             let expected = lists.devices(audience).sorted().prefix(found.count)
             #expect(found.map(\.rawValue) == Array(expected), "seed \(seed): \(audience)")
         }
+    }
+
+    @Test func `a scan that is out of time goes on later`() throws {
+        for seed in 0..<100 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let lists = Self.lists(&random)
+            let audience = Self.audience(&random, depth: 2)
+            let scan = AudienceScan(audience, reader: lists)
+            var (found, after): ([Key<Device>], Key<Device>?) = ([], nil)
+            repeat {
+                let slice = try scan.slice(after: after, limit: 10_000, by: .now)
+                found += slice.devices
+                if let end = slice.end { #expect(end.rawValue > after?.rawValue ?? 0, "seed \(seed)") }
+                after = slice.end
+            } while after != nil
+            #expect(found.map(\.rawValue) == lists.devices(audience).sorted(), "seed \(seed): \(audience)")
+        }
+    }
+
+    @Test func `a scan of nobody stops in time`() throws {
+        let lists = Lists(members: [.active: Array(1...5_000), .registered: Array(1...5_000)])
+        let nobody = AudienceScan(.except(.list(.active), .list(.registered)), reader: lists)
+        let slice = try nobody.slice(after: nil, limit: 10, by: .now)
+        #expect(slice.devices.isEmpty)
+        #expect(slice.end.map { $0.rawValue < 5_000 } ?? false)
     }
 
     /// Keys of damaged rows among them.
