@@ -175,7 +175,11 @@ extension CarmaService {
             try await withThrowingDiscardingTaskGroup { group in
                 for user in users where user.profile.attributes["active"] != .flag(false) {
                     guard let updatedAt = user.updatedAt, updatedAt < begun else { continue }
-                    group.addTask { try await set(user.id, ["active": .flag(false)], in: app) }
+                    group.addTask {
+                        _ = try await store.setUser(user.id, of: app.applicationKey, changedBefore: begun) {
+                            try $0.changed(by: UserProfile.Change(attributes: ["active": .flag(false)]))
+                        }
+                    }
                 }
             }
             guard let next = users.last?.id else { return }

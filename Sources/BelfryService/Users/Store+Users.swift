@@ -2,7 +2,7 @@ import FoundationEssentials
 
 extension Store {
     package func user(_ id: String, of application: Key<Application>) async throws -> User? {
-        try await readCommitted { try $0.user(id, of: application) }
+        try await readCommitted { try $0.prepared(UserStatements.byID).first(application, id, as: User.init) }
     }
 
     /// The next users after an id, in the order of the bytes of their ids.
@@ -77,12 +77,14 @@ extension Store {
 
     /// Creates or changes the user in one transaction.
     ///
-    /// - Parameter change: gets the present profile, empty for a new user.
+    /// - Parameters:
+    ///   - end: leaves a user as it is that was changed then or later.
+    ///   - change: gets the present profile, empty for a new user.
     package func setUser(
-        _ id: String, of application: Key<Application>,
+        _ id: String, of application: Key<Application>, changedBefore end: Instant = .distantFuture,
         change: @escaping @Sendable (UserProfile) throws -> UserProfile
     ) async throws -> User {
-        try await write { try $0.setUser(id, of: application, change: change) }
+        try await write { try $0.setUser(id, of: application, changedBefore: end, change: change) }
     }
 
     /// Returns false when there is none.
@@ -131,21 +133,33 @@ extension Store {
 
 extension WriteSession {
     func setUser(
-        _ id: String, of application: Key<Application>, change: (UserProfile) throws -> UserProfile
+        _ id: String, of application: Key<Application>, changedBefore end: Instant = .distantFuture,
+        change: (UserProfile) throws -> UserProfile
     ) throws -> User {
         try check(application)
-        let old = try db.user(id, of: application)
-        if old == nil { try check(.users, of: application) }
-        let profile = try change(old?.profile ?? UserProfile())
-        let attributes = String(decoding: profile.attributes.json.encoded, as: UTF8.self)
-        let key = try insert(
-            UserStatements.set, application, id, profile.language, profile.timeZone, attributes, now)
-        if profile.attributes != old?.profile.attributes ?? [:] {
-            try index(profile.attributes, of: key, isNew: old == nil, in: application)
+        var (held, isNew) = (try heldUser(id, of: application), false)
+        if held == nil {
+            try check(.users, of: application)
+            // Another transaction may have made the user meanwhile.
+            isNew = try prepared(UserStatements.create).hasRow(application, id, now)
+            held = try heldUser(id, of: application)
         }
-        if old == nil { note(1, .users, of: application) }
-        if profile != old?.profile { try tell(old == nil ? .userCreated : .userChanged, user: id, of: application) }
-        return User(id: id, profile: profile, createdAt: old?.createdAt ?? now, updatedAt: now)
+        guard let (key, old) = held else { throw StoreError.unavailable("user '\(id)' was deleted meanwhile") }
+        if let changedAt = old.updatedAt, changedAt >= end { return old }
+        let profile = try change(old.profile)
+        let attributes = String(decoding: profile.attributes.json.encoded, as: UTF8.self)
+        try prepared(UserStatements.set).send(profile.language, profile.timeZone, attributes, now, key)
+        if profile.attributes != old.profile.attributes {
+            try index(profile.attributes, of: key, isNew: isNew, in: application)
+        }
+        if isNew { note(1, .users, of: application) }
+        if isNew || profile != old.profile { try tell(isNew ? .userCreated : .userChanged, user: id, of: application) }
+        return User(id: id, profile: profile, createdAt: old.createdAt, updatedAt: now)
+    }
+
+    /// The user, whom no other transaction changes until this one ends.
+    private func heldUser(_ id: String, of application: Key<Application>) throws -> (key: Int64, user: User)? {
+        try prepared(UserStatements.held).first(application, id) { (key: $0.integer(0), user: try User($0)) }
     }
 
     fileprivate func index(
@@ -167,12 +181,6 @@ extension SQLConnection {
     }
 }
 
-extension SQLConnection {
-    fileprivate func user(_ id: String, of application: Key<Application>) throws -> User? {
-        try prepared(UserStatements.byID).first(application, id, as: User.init)
-    }
-}
-
 extension User {
     /// From the columns of `UserStatements.byID` and `behind`.
     init(_ row: some SQLRow) throws {
@@ -190,43 +198,37 @@ extension User {
 }
 
 enum UserStatements {
+    static let byID = select("by_id", where: "public_id = $2")
+    static let held = select("held", where: "public_id = $2 \(SQLText.forNoKeyUpdate)")
+    static let behind = select(
+        "behind",
+        where: "public_id > $2 AND ($3 = '' OR \(SQLText.position)(public_id, $3) > 0) ORDER BY public_id LIMIT $4")
+    static let beginning = select(
+        "beginning", where: "public_id >= $2 AND public_id < $3 ORDER BY public_id LIMIT $4")
+
     /// Scans `app_user_public`.
-    static let byID: SQLText = """
-        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.by_id */
-          FROM app_user
-         WHERE application_id = $1 AND public_id = $2
+    private static func select(_ name: String, where condition: SQLText) -> SQLText {
         """
+        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.\(name) */
+          FROM app_user
+         WHERE application_id = $1 AND \(condition)
+        """
+    }
 
     static let idOf: SQLText = """
         SELECT public_id /* users.id_of */ FROM app_user WHERE id = $1 AND application_id = $2
         """
 
-    /// Scans `app_user_public`.
-    static let behind: SQLText = """
-        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.behind */
-          FROM app_user
-         WHERE application_id = $1 AND public_id > $2 AND ($3 = '' OR \(SQLText.position)(public_id, $3) > 0)
-         ORDER BY public_id
-         LIMIT $4
-        """
-
-    /// Scans `app_user_public`.
-    static let beginning: SQLText = """
-        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.beginning */
-          FROM app_user
-         WHERE application_id = $1 AND public_id >= $2 AND public_id < $3
-         ORDER BY public_id
-         LIMIT $4
+    static let create: SQLText = """
+        INSERT INTO app_user /* users.create */ (application_id, public_id, attributes, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, '{}', $3, $3)
+            ON CONFLICT (application_id, public_id) DO NOTHING
+        RETURNING id
         """
 
     static let set: SQLText = """
-        INSERT INTO app_user /* users.set */ (
-            application_id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $6)
-            ON CONFLICT (application_id, public_id) DO UPDATE
-           SET language = excluded.language, time_zone = excluded.time_zone, attributes = excluded.attributes,
-               updated_at_ms = excluded.updated_at_ms
-        RETURNING id
+        UPDATE app_user /* users.set */ SET language = $1, time_zone = $2, attributes = $3, updated_at_ms = $4
+         WHERE id = $5
         """
 
     /// Scans `user_attribute_value`. PostgreSQL takes the inner statement by itself, since it ends in a limit.

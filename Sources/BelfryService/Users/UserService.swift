@@ -89,7 +89,10 @@ package struct UserService: Sendable {
         let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
         return try await store.audited(change) {
             let merged = try await store.setUser(other, of: application.key) { try $0.filled(from: user.profile) }
-            try await eachActiveDevice(of: id, application) { device, token, platform in
+            try await eachActiveDevice(of: id, application) { device, _, platform in
+                // Its app may have registered another token since.
+                let present = try await store.device(device.uuid, on: platform.key)
+                guard let present, present.isActive, let token = present.token else { return }
                 let registration = try Registration(
                     token: token, about: Device.About(), customUserID: .set(other), topics: .keep)
                 _ = try await store.register(registration, as: device.uuid, on: platform)

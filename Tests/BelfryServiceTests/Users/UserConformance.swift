@@ -41,6 +41,42 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `changes of a user at once are all kept`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            try await withThrowingDiscardingTaskGroup { group in
+                for number in 0..<16 {
+                    group.addTask {
+                        let change = UserProfile.Change(attributes: ["a\(number)": .flag(true)])
+                        _ = try await store.setUser("Emma", of: mine) { try $0.changed(by: change) }
+                    }
+                }
+            }
+            let user = try #require(try await store.user("Emma", of: mine))
+            #expect(user.profile.attributes.count == 16)
+            for number in 0..<16 {
+                let found = try await store.users(of: mine, having: "a\(number)", .flag(true), after: nil, limit: 2)
+                #expect(found.map(\.user.id) == ["Emma"])
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a user that was changed since stays as it is`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let made = try await store.setUser("Emma", of: mine) { _ in Self.profile }
+            let now = fixture.clock.now
+            #expect(try await store.setUser("Emma", of: mine, changedBefore: now) { _ in UserProfile() } == made)
+            fixture.clock.advance(by: .seconds(1))
+            let end = fixture.clock.now
+            #expect(
+                try await store.setUser("Emma", of: mine, changedBefore: end) { _ in UserProfile() }.profile
+                    == UserProfile())
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `users are listed by id bytes, or by id part`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, mine) = (fixture.store, fixture.application.key)
