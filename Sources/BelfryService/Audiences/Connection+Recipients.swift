@@ -13,11 +13,18 @@ extension Connection {
 
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
         let unread = zip(keys, known).filter { $0.1 == nil }.map(\.0)
-        var found: [PushLoading] = []
+        var (found, others): ([PushLoading], [Int]) = ([], [])
         try prepared(PostgresBurstStatements.pushes).each(
             PostgresArray(keys), PostgresArray(unread), Burst.contentBytesMax
         ) { row in
-            found.append(try loading(row, known: known[found.count], keep))
+            let known = known[found.count]
+            if let known, row.uuid(1) != known.receiptID { others.append(found.count) }
+            found.append(try loading(row, known: known, keep))
+        }
+        // See `PushCache`.
+        for place in others {
+            let loaded = try prepared(PushStatements.byKey).first(keys[place]) { try loading($0, known: nil, keep) }
+            found[place] = loaded ?? .gone
         }
         return found
     }

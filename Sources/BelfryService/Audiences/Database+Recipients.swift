@@ -18,7 +18,7 @@ extension Database {
     }
 
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading] {
-        let exists = try prepared(PushStatements.exists)
+        let exists = try prepared(PushStatements.receiptOf)
         let read = try prepared(PushStatements.byKey)
         var room = Burst.contentBytesMax
         var found: [PushLoading] = []

@@ -177,6 +177,8 @@ package struct PushHead: Sendable, Hashable {
 }
 
 /// The pushes used last. A push never changes once it is accepted, and its content is expensive to decode.
+///
+/// A database that lost its last commits, such as a standby that took over, gives their keys again: the receipt id tells pushes apart.
 package final class PushCache: Sendable {
     private let pushes = Mutex(BoundedCache<Key<Push>, Push>(countMax: bytesMax))
 
@@ -186,7 +188,10 @@ package final class PushCache: Sendable {
     /// nil when there is no such push.
     func push(_ key: Key<Push>, in db: some SQLConnection) throws -> Push? {
         if let push = pushes.withLock({ $0.value(for: key) }) {
-            return try db.prepared(PushStatements.exists).first(key) { _ in push }
+            guard let receipt = try db.prepared(PushStatements.receiptOf).first(key, as: { $0.uuid(0) }) else {
+                return nil
+            }
+            if receipt == push.receiptID { return push }
         }
         return try db.prepared(PushStatements.byKey).first(key) { row in
             let push = try Push(row)

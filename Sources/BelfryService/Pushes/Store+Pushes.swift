@@ -35,7 +35,7 @@ enum PushStatements {
         VALUES ($1, 0, $2, $3, $4, false)
         """
 
-    static let exists: SQLText = "SELECT 1 /* pushes.exists */ FROM push WHERE id = $1"
+    static let receiptOf: SQLText = "SELECT receipt_id /* pushes.receipt_of */ FROM push WHERE id = $1"
 
     static let byKey: SQLText = """
         SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience, platforms
