@@ -134,11 +134,12 @@ enum RetentionStatements {
         SELECT id /* retention.with_imports */ FROM platform WHERE has_imports AND NOT is_deleted ORDER BY id
         """
 
-    /// Scans `device_unseen`.
+    /// Scans `device_unseen`, without devices that register meanwhile.
     static let unseen: SQLText = """
         SELECT id /* retention.unseen */
           FROM (SELECT id, imported_at_ms FROM device
-                 WHERE platform_id = $1 AND import_stage = 0 ORDER BY id LIMIT $2) AS first
+                 WHERE platform_id = $1 AND import_stage = 0 ORDER BY id LIMIT $2
+                       \(SQLText.forUpdateSkipLocked)) AS first
          WHERE imported_at_ms < $3
          ORDER BY id
         """

@@ -79,7 +79,7 @@ private struct NameMigration<Connection: SQLConnection> {
     }
 
     private func delete(_ topic: Int64) throws {
-        try db.prepared(TopicDeletionStatements.delete).run(topic)
+        try db.prepared(TopicDeletionStatements.delete).run(topic, Instant?.none)
         try db.prepared(TopicDeletionStatements.note).run(topic)
     }
 

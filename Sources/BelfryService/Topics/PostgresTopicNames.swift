@@ -25,7 +25,7 @@ extension PostgresWriteSession {
         while true {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
             if let old, old.isLiving(at: now) { return .existed(old) }
-            if let old { try TopicDeletion(session: self).delete(old.key, of: application) }
+            if let old { try TopicDeletion(session: self).delete(old.key, of: application, expiredAt: now) }
             // Another node may create it at the same time; then it is found in the next round.
             let key = try prepared(PostgresTopicStatements.insert).first(application, name, expiresAt) {
                 Key<Topic>($0.integer(0))

@@ -61,7 +61,7 @@ extension SQLiteWriteSession {
         let now = now
         if let topic = try topics.topic(named: name, in: application, at: now, db) { return .existed(topic) }
         let expired = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
-        if let expired { try TopicDeletion(session: self).delete(expired.key, of: application) }
+        if let expired { try TopicDeletion(session: self).delete(expired.key, of: application, expiredAt: now) }
         try prepared(SQLiteTopicStatements.insert).run(application, name, expiresAt)
         note(1, .topics, of: application)
         let topic = Topic(key: Key(db.lastInsertedRowID), name: name, expiresAt: expiresAt)
@@ -138,10 +138,11 @@ struct TopicDeletion<Session: WriteSession> {
     /// Topics deleted, or subscriptions cleared, in one step.
     private static var stride: Int { 200 }
 
-    /// Unsubscribes all devices and frees the name.
-    func delete(_ topic: Key<Topic>, of application: Key<Application>) throws {
+    /// Unsubscribes all devices and frees the name. Where a time is given, a topic that does not expire until then, because it was
+    /// changed meanwhile, stays.
+    func delete(_ topic: Key<Topic>, of application: Key<Application>, expiredAt time: Instant? = nil) throws {
         try session.forgetTopics()
-        try session.prepared(TopicDeletionStatements.delete).send(topic)
+        guard try session.prepared(TopicDeletionStatements.delete).run(topic, time) > 0 else { return }
         try session.prepared(TopicDeletionStatements.note).send(topic)
         session.note(-1, .topics, of: application)
     }
@@ -151,7 +152,7 @@ struct TopicDeletion<Session: WriteSession> {
         let expired = try session.prepared(TopicDeletionStatements.expired).all(session.now, Self.stride) {
             (topic: Key<Topic>($0.integer(0)), application: Key<Application>($0.integer(1)))
         }
-        for each in expired { try delete(each.topic, of: each.application) }
+        for each in expired { try delete(each.topic, of: each.application, expiredAt: session.now) }
         for _ in 0..<Self.stride where try !clearNext() { return }
     }
 
@@ -172,7 +173,9 @@ struct TopicDeletion<Session: WriteSession> {
 }
 
 enum TopicDeletionStatements {
-    static let delete: SQLText = "DELETE FROM topic /* topic_deletion.delete */ WHERE id = $1"
+    static let delete: SQLText = """
+        DELETE FROM topic /* topic_deletion.delete */ WHERE id = $1 AND ($2 IS NULL OR expires_at_ms <= $2)
+        """
 
     /// In PostgreSQL a transaction that adds to the lists locks the topic, and so had ended when it was deleted.
     static let note: SQLText = """

@@ -32,6 +32,24 @@ import Testing
         }
     }
 
+    @Test func `a topic that was prolonged meanwhile stays`() async throws {
+        try await withSQLiteStore { store, _ in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            let application = fixture.application.key
+            let topic = try NewTopic(name: "t", timeToLive: .seconds(60), now: fixture.clock.now)
+            _ = try await store.create([topic], of: application)
+            let key = try #require(try await store.topic(named: "t", of: application)).key
+            for (late, isThere) in [(59, true), (60, false)] {
+                let time = fixture.clock.now + .seconds(late)
+                try await store.writer.write { session in
+                    try TopicDeletion(session: session).delete(key, of: application, expiredAt: time)
+                }
+                #expect(try await count("topic", in: store) == (isThere ? 1 : 0))
+                #expect(try await count("deleted_topic", in: store) == (isThere ? 0 : 1))
+            }
+        }
+    }
+
     @Test func `deleted topics without remains go in one step`() async throws {
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
