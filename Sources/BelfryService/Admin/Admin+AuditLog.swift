@@ -11,7 +11,9 @@ extension Admin {
         private func list(_ call: Call) async throws -> Response {
             try call.require(.administer, on: Permission.Subject(call.key.bounds), called: "audit log")
             let asked = try await query(call)
-            let entries = try await factory.store.auditLog(asked)
+            let entries = try await factory.shares.holding(.searches, for: ShareHolder(call.key)) {
+                try await factory.store.auditLog(asked)
+            }
             return try Response(
                 AuditReply(
                     entries: entries.map(AuditReply.Entry.init),

@@ -34,7 +34,9 @@ extension Admin {
             var reply = SegmentReply(segment)
             reply.versions = try await factory.store.versions(of: segment.key).map(SegmentReply.Version.init)
             reply.sizes = try await factory.store.points(of: segment.key, limit: 90).map(SegmentReply.Size.init)
-            reply.used_by = try await factory.services.segments.users(of: segment.name, application.key).map(\.words)
+            reply.used_by = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.services.segments.users(of: segment.name, application.key).map(\.words)
+            }
             return try Response(reply)
         }
 

@@ -178,9 +178,10 @@ struct AuditPages {
                 .text("until", "Until", visit.query["until"], type: "date"),
             ])
         var entries: [AuditEntry] = []
-        do { entries = try await visit.services.store.auditLog(try query(visit, limit: Self.perPage)) } catch let fault
-            as InvalidInput
-        {
+        do {
+            let asked = try query(visit, limit: Self.perPage)
+            entries = try await visit.searching(nil) { try await visit.services.store.auditLog(asked) }
+        } catch let fault as InvalidInput {
             form.show(fault.problem, at: fault.field)
         }
         let kept = ["who", "from", "until"].map { ($0, visit.query[$0]) }
@@ -235,7 +236,8 @@ struct AuditPages {
         var lines = ["time,who,from,change,of,details"]
         try await visit.services.shares.holding(.exports, for: visit.holder()) {
             while lines.count < Self.csvRowsMax {
-                let entries = try await visit.services.store.auditLog(asked)
+                let entries = try await visit.searching(nil) { [asked] in try await visit.services.store.auditLog(asked)
+                }
                 lines += entries.map(Self.line)
                 guard entries.count == asked.limit, let last = entries.last else { break }
                 asked.before = last.key

@@ -36,16 +36,23 @@ extension Store {
     }
 
     package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
-        try await read { [damagedRows] db in
-            try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
-                try db.auditLog(query, before: before, limit: limit, damagedRows)
-            }
-        }
+        // Others pass over lines that are not asked for.
+        let isShort = query.keyID == nil && query.from == .distantPast && query.until == .distantFuture
+        guard !isShort else { return try await read { [damagedRows] in try $0.auditLog(query, damagedRows) } }
+        var application: Key<Application>?
+        if case .application(let key, _) = query.bounds { application = key }
+        return try await search(for: application) { [damagedRows] db, _ in try db.auditLog(query, damagedRows) }
     }
 }
 
 extension SQLConnection {
-    fileprivate func auditLog(
+    fileprivate func auditLog(_ query: AuditQuery, _ damaged: DamagedRows) throws -> [AuditEntry] {
+        try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
+            try auditLog(query, before: before, limit: limit, damaged)
+        }
+    }
+
+    private func auditLog(
         _ query: AuditQuery, before: Key<AuditEntry>, limit: Int, _ damaged: DamagedRows
     ) throws -> [(position: Key<AuditEntry>, value: AuditEntry?)] {
         func entry(_ row: some SQLRow) throws -> (position: Key<AuditEntry>, value: AuditEntry?) {
@@ -89,22 +96,21 @@ enum AuditStatements {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
 
-    static let all: SQLText = """
-        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.all */
-          FROM audit
-         WHERE id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
-         ORDER BY id DESC
-         LIMIT $2
-        """
-
+    static let all = newest("all")
     /// Scans `audit_tenant` backwards.
-    static let ofTenant: SQLText = """
-        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.of_tenant */
+    static let ofTenant = newest("of_tenant", of: "tenant_id = $6 AND ")
+    /// Scans `audit_application` backwards.
+    static let ofApplication = newest("of_application", of: "application_id = $6 AND ")
+
+    private static func newest(_ name: String, of owner: String = "") -> SQLText {
+        """
+        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.\(name) */
           FROM audit
-         WHERE tenant_id = $6 AND id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
+         WHERE \(owner)id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
          ORDER BY id DESC
          LIMIT $2
         """
+    }
 
     /// Scans `audit_at`, a few seconds of it.
     static let ofPush: SQLText = """
@@ -113,16 +119,6 @@ enum AuditStatements {
          WHERE at_ms >= $1 AND at_ms <= $2 AND application_id + 0 = $3 AND \(SQLText.position)(details, $4) > 0
          ORDER BY at_ms
          LIMIT 1
-        """
-
-    /// Scans `audit_application` backwards.
-    static let ofApplication: SQLText = """
-        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details
-               /* audit.of_application */
-          FROM audit
-         WHERE application_id = $6 AND id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
-         ORDER BY id DESC
-         LIMIT $2
         """
 }
 

@@ -90,15 +90,15 @@ struct ComposeContext: Sendable {
         return device
     }
 
-    /// Own lines of the audit log that are looked through for the device of the last test.
-    private static let auditLines = 200
+    /// The newest lines of the application's audit log that are looked through for the device of the last test.
+    private static let auditLines = 1_000
 
     /// The device that this person sent the last test of this application to; nil when there is none.
     func rememberedDevice() async throws -> String? {
         let lines = try await visit.services.store.auditLog(
-            AuditQuery(bounds: visit.person.bounds, keyID: visit.person.email.text, limit: Self.auditLines))
-        return lines.first { $0.change.action == "device.test_push" && $0.change.application == application.key }?
-            .change.subject
+            AuditQuery(bounds: .application(application.key, of: application.tenantKey), limit: Self.auditLines))
+        let author = visit.person.email.text
+        return lines.first { $0.change.action == "device.test_push" && $0.change.keyID == author }?.change.subject
     }
 
     /// The devices that a geofence is for, by the boxes of the form.

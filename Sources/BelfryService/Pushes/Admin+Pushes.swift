@@ -139,7 +139,9 @@ extension Admin {
 
         /// The answers on each platform, in the order of creation; those on deleted platforms come last.
         private func platforms(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let counts = try await factory.store.answerCounts(of: receipt.push.key)
+            let counts = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.answerCounts(of: receipt.push.key)
+            }
             let platforms = try await factory.store.platforms(of: application.key)
             let alive = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var rows = platforms.map { PlatformCountsReply.Counts($0, counts[$0.key] ?? [:]) }.filter { $0.devices > 0 }

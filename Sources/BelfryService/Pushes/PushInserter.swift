@@ -107,11 +107,14 @@ struct PushInserter<Session: WriteSession> {
         try session.insert(batches, areWhole: true)
     }
 
+    /// The platforms whose devices are found by the writer: for each it looks at all devices that no list has yet.
+    private static var platformsAtOnce: Int { 4 }
+
     /// nil where there are many, or a person may wait for a while.
     private func devices(of push: NewPush) throws -> DevicesByPlatform? {
         if let devices = push.devices { return devices }
         guard push.lane == .urgent, push.content.pacing.perMinute == nil else { return nil }
-        guard push.audience.isReadAtOnce else { return nil }
+        guard push.audience.isReadAtOnce, push.platformKeys.count <= Self.platformsAtOnce else { return nil }
         var placed: DevicesByPlatform = [:]
         for platform in push.platformKeys {
             let postings = session.db.postings(of: platform, application: push.applicationKey, now: session.now)

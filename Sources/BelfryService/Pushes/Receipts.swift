@@ -20,7 +20,9 @@ extension SQLConnection {
             damaged.note("the tally of push \(push)", error)
         }
         var parkings: [Key<Push>: [ParkedPlatform]] = [:]
-        try prepared(PushStatements.parkings).each(SQLKeys(keys)) { row in
+        // Of a settled push all batches would be read, to find none open.
+        let open = keys.filter { progress[$0]?.isSettled == false }
+        try prepared(PushStatements.parkings).each(SQLKeys(open)) { row in
             guard let parking = Parking(row, from: 1, probe: 6), let uuid = row.uuid(4) else { return }
             parkings[Key(row.integer(0)), default: []].append(
                 ParkedPlatform(uuid: uuid, name: row.text(5), parking: parking))
@@ -61,6 +63,7 @@ struct PushProgress {
     private(set) var firstAnswerAt: Instant?
     /// nil while a batch is open, or the audience is not known.
     private(set) var settledAt: Instant?
+    var isSettled: Bool { openBatches == 0 && settledAt != nil }
     private var damagedBatches = 0
     private var damagedFanOuts = 0
     private var openBatches = 0

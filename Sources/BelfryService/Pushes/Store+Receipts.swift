@@ -12,7 +12,7 @@ extension Store {
         }
     }
 
-    /// The application's unsettled pushes, newest first.
+    /// The application's unsettled pushes, newest first, of the newest 50,000 of all applications.
     package func openReceipts(of application: Key<Application>, limit: Int) async throws -> [Receipt] {
         let now = clock.now
         return try await read { [damagedRows] db in
@@ -191,22 +191,26 @@ enum ReceiptStatements {
          LIMIT $3
         """
 
-    /// Scans `push_progress_open` backwards, past the open pushes of other applications.
+    /// Scans `push_progress_open` backwards, past the open pushes of other applications, but no more than the newest 50,000 of all: when a
+    /// provider is out of reach, there may be millions.
     static let open: SQLText = """
         SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* receipts.open */
           FROM push_progress \(sqlite: "INDEXED BY push_progress_open CROSS ")JOIN push ON push.id = push_progress.push_id
-         WHERE settled_at_ms IS NULL AND application_id = $1
+         WHERE settled_at_ms IS NULL AND application_id = $1 AND push_progress.push_id >= coalesce(
+            (SELECT push_id FROM push_progress WHERE settled_at_ms IS NULL ORDER BY push_id DESC LIMIT 1 OFFSET 49999), 0)
          ORDER BY push_progress.push_id DESC
          LIMIT $2
         """
 
-    /// Scans `batch_open` backwards, past the open pushes of other applications.
+    /// Scans `batch_open` backwards, past the open pushes of other applications, but no more than the newest 50,000 batches of all.
     static let openWhole: SQLText = """
         SELECT push.id, receipt_id, application_id, push.lane, guarantee, accepted_at_ms, expires_at_ms
                /* receipts.open_whole */
           FROM batch \(sqlite: "INDEXED BY batch_open CROSS ")JOIN push ON push.id = batch.push_id
-         WHERE is_whole = true AND is_open = true AND application_id = $1
+         WHERE is_whole = true AND is_open = true AND application_id = $1 AND batch.push_id >= coalesce(
+            (SELECT push_id FROM batch \(sqlite: "INDEXED BY batch_open ")WHERE is_whole = true AND is_open = true
+              ORDER BY push_id DESC LIMIT 1 OFFSET 49999), 0)
          GROUP BY \(sqlite: "batch.push_id", postgres: "push.id")
          ORDER BY \(sqlite: "batch.push_id", postgres: "push.id") DESC
          LIMIT $2

@@ -23,7 +23,7 @@ package final class SearchBudget: Sendable {
             throw InvalidInput(
                 field: "search",
                 "takes more than \(Self.longest.components.seconds) s; "
-                    + "give more of `q`, or a page that is nearer")
+                    + "give more of `q`, fewer filters, or a page that is nearer")
         }
     }
 }

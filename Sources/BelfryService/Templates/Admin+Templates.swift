@@ -32,10 +32,11 @@ extension Admin {
         /// Shows the present message or, with `version`, an earlier one; with the list of versions and what uses it.
         private func show(_ call: Call, _ application: Application) async throws -> Response {
             let template = try await found(call, application)
+            let users = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.services.templates.users(of: template.name, application.key)
+            }
             return try Response(
-                TemplateReply(
-                    template, try await factory.store.versions(of: template.key),
-                    usedBy: try await factory.services.templates.users(of: template.name, application.key)))
+                TemplateReply(template, try await factory.store.versions(of: template.key), usedBy: users))
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
