@@ -58,24 +58,16 @@ enum CarmaAccountStatements {
         RETURNING id
         """
 
-    static let all: SQLText = """
-        SELECT id, customer_id, user_name, password_hash, token_hash, created_at_ms /* carma_accounts.all */
-          FROM carma_account
-         ORDER BY id
-        """
+    static let all = select("all", "ORDER BY id")
+    static let byUser = select("by_user", "WHERE user_name = $1 ORDER BY id")
+    static let byToken = select("by_token", "WHERE token_hash = $1")
 
-    static let byUser: SQLText = """
-        SELECT id, customer_id, user_name, password_hash, token_hash, created_at_ms /* carma_accounts.by_user */
-          FROM carma_account
-         WHERE user_name = $1
-         ORDER BY id
+    private static func select(_ name: String, _ rows: String) -> SQLText {
         """
-
-    static let byToken: SQLText = """
-        SELECT id, customer_id, user_name, password_hash, token_hash, created_at_ms /* carma_accounts.by_token */
-          FROM carma_account
-         WHERE token_hash = $1
+        SELECT id, customer_id, user_name, password_hash, token_hash, created_at_ms /* carma_accounts.\(name) */
+          FROM carma_account \(rows)
         """
+    }
 
     static let replaceSecrets: SQLText = """
         UPDATE carma_account /* carma_accounts.replace_secrets */

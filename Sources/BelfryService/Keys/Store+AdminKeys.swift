@@ -94,41 +94,21 @@ enum AdminKeyStatements {
         RETURNING id
         """
 
-    static let byID: SQLText = """
-        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.by_id */
-          FROM admin_key
-         WHERE public_id = $1
-        """
-
-    static let all: SQLText = """
-        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.all */
-          FROM admin_key
-         WHERE id > $1
-         ORDER BY id
-         LIMIT $2
-        """
-
+    static let byID = select("by_id", where: "public_id = $1")
+    static let all = select("all", where: "id > $1 ORDER BY id LIMIT $2")
     /// Scans `admin_key_tenant`.
-    static let ofTenant: SQLText = """
-        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.of_tenant */
-          FROM admin_key
-         WHERE id > $1 AND tenant_id = $3
-         ORDER BY id
-         LIMIT $2
-        """
-
+    static let ofTenant = select("of_tenant", where: "id > $1 AND tenant_id = $3 ORDER BY id LIMIT $2")
     /// Scans `admin_key_application`.
-    static let ofApplication: SQLText = """
-        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.of_application */
-          FROM admin_key
-         WHERE id > $1 AND application_id = $3
-         ORDER BY id
-         LIMIT $2
+    static let ofApplication = select("of_application", where: "id > $1 AND application_id = $3 ORDER BY id LIMIT $2")
+
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
+               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.\(name) */
+          FROM admin_key
+         WHERE \(condition)
+        """
+    }
 
     /// Scans `admin_key_tenant`.
     static let living: SQLText = """

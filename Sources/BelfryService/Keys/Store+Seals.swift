@@ -60,92 +60,35 @@ extension UUID {
 
 enum SealStatements {
     static func behind(_ kind: SealedSecret.Kind) -> SQLText {
-        switch kind {
-        case .sharedSecret: sharedSecretsBehind
-        case .previousSharedSecret: previousSharedSecretsBehind
-        case .credentials: credentialsBehind
-        case .twoFactor: twoFactorsBehind
-        case .answer: answersBehind
-        case .webhook: webhooksBehind
-        }
+        let place = kind.place
+        return """
+            SELECT \(place.name), \(place.secret) /* seals.\(kind.rawValue)_behind */ FROM \(place.table)
+             WHERE \(place.name) > $1 AND \(place.secret) IS NOT NULL \(place.condition)
+             ORDER BY \(place.name) LIMIT $2
+            """
     }
 
     static func replace(_ kind: SealedSecret.Kind) -> SQLText {
-        switch kind {
-        case .sharedSecret: replaceSharedSecret
-        case .previousSharedSecret: replacePreviousSharedSecret
-        case .credentials: replaceCredentials
-        case .twoFactor: replaceTwoFactor
-        case .answer: replaceAnswer
-        case .webhook: replaceWebhook
+        let place = kind.place
+        return """
+            UPDATE \(place.table) /* seals.replace_\(kind.rawValue) */ SET \(place.secret) = $1
+             WHERE \(place.name) = $2 AND \(place.secret) = $3
+            """
+    }
+}
+
+extension SealedSecret.Kind {
+    /// The table, its columns with the names and the secrets, and a condition for rows whose secrets are still used.
+    fileprivate var place: (table: String, name: String, secret: String, condition: String) {
+        switch self {
+        case .sharedSecret: ("application", "uuid", "shared_secret", "AND NOT is_being_deleted")
+        case .previousSharedSecret: ("application", "uuid", "previous_shared_secret", "AND NOT is_being_deleted")
+        case .credentials: ("platform", "uuid", "credentials", "AND NOT is_deleted")
+        case .twoFactor: ("person", "id", "two_factor_secret", "")
+        case .answer: ("idempotency", "name", "content", "")
+        case .webhook: ("webhook", "uuid", "secrets", "")
         }
     }
-
-    private static let sharedSecretsBehind: SQLText = """
-        SELECT uuid, shared_secret /* seals.shared_secrets_behind */
-          FROM application
-         WHERE uuid > $1 AND NOT is_being_deleted
-         ORDER BY uuid LIMIT $2
-        """
-
-    private static let previousSharedSecretsBehind: SQLText = """
-        SELECT uuid, previous_shared_secret /* seals.previous_shared_secrets_behind */
-          FROM application
-         WHERE uuid > $1 AND NOT is_being_deleted AND previous_shared_secret IS NOT NULL
-         ORDER BY uuid LIMIT $2
-        """
-
-    private static let credentialsBehind: SQLText = """
-        SELECT uuid, credentials /* seals.credentials_behind */
-          FROM platform
-         WHERE uuid > $1 AND NOT is_deleted
-         ORDER BY uuid LIMIT $2
-        """
-
-    private static let twoFactorsBehind: SQLText = """
-        SELECT id, two_factor_secret /* seals.two_factors_behind */
-          FROM person
-         WHERE id > $1 AND two_factor_secret IS NOT NULL
-         ORDER BY id LIMIT $2
-        """
-
-    private static let answersBehind: SQLText = """
-        SELECT name, content /* seals.answers_behind */
-          FROM idempotency
-         WHERE name > $1 AND content IS NOT NULL
-         ORDER BY name LIMIT $2
-        """
-
-    private static let webhooksBehind: SQLText = """
-        SELECT uuid, secrets /* seals.webhooks_behind */ FROM webhook WHERE uuid > $1 ORDER BY uuid LIMIT $2
-        """
-
-    private static let replaceWebhook: SQLText = """
-        UPDATE webhook /* seals.replace_webhook */ SET secrets = $1 WHERE uuid = $2 AND secrets = $3
-        """
-
-    private static let replaceSharedSecret: SQLText = """
-        UPDATE application /* seals.replace_shared_secret */ SET shared_secret = $1
-         WHERE uuid = $2 AND shared_secret = $3
-        """
-
-    private static let replacePreviousSharedSecret: SQLText = """
-        UPDATE application /* seals.replace_previous_shared_secret */ SET previous_shared_secret = $1
-         WHERE uuid = $2 AND previous_shared_secret = $3
-        """
-
-    private static let replaceCredentials: SQLText = """
-        UPDATE platform /* seals.replace_credentials */ SET credentials = $1 WHERE uuid = $2 AND credentials = $3
-        """
-
-    private static let replaceTwoFactor: SQLText = """
-        UPDATE person /* seals.replace_two_factor */ SET two_factor_secret = $1
-         WHERE id = $2 AND two_factor_secret = $3
-        """
-
-    private static let replaceAnswer: SQLText = """
-        UPDATE idempotency /* seals.replace_answer */ SET content = $1 WHERE name = $2 AND content = $3
-        """
 }
 
 /// One secret where it is stored.

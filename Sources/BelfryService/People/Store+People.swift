@@ -251,48 +251,22 @@ enum PersonStatements {
 
     static let isTaken: SQLText = "SELECT 1 /* people.is_taken */ FROM person WHERE email = $1"
 
-    static let byKey: SQLText = """
-        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.by_key */
-          FROM person
-         WHERE id = $1
-        """
-
-    static let byEmail: SQLText = """
-        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.by_email */
-          FROM person
-         WHERE email = $1
-        """
-
-    static let all: SQLText = """
-        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.all */
-          FROM person
-         WHERE id > $1
-         ORDER BY id
-         LIMIT $2
-        """
-
+    static let byKey = select("by_key", where: "id = $1")
+    static let byEmail = select("by_email", where: "email = $1")
+    static let all = select("all", where: "id > $1 ORDER BY id LIMIT $2")
     /// Scans `person_tenant`.
-    static let ofTenant: SQLText = """
-        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.of_tenant */
-          FROM person
-         WHERE id > $1 AND tenant_id = $3
-         ORDER BY id
-         LIMIT $2
-        """
-
+    static let ofTenant = select("of_tenant", where: "id > $1 AND tenant_id = $3 ORDER BY id LIMIT $2")
     /// Scans `person_application`.
-    static let ofApplication: SQLText = """
-        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.of_application */
-          FROM person
-         WHERE id > $1 AND application_id = $3
-         ORDER BY id
-         LIMIT $2
+    static let ofApplication = select("of_application", where: "id > $1 AND application_id = $3 ORDER BY id LIMIT $2")
+
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.\(name) */
+          FROM person
+         WHERE \(condition)
+        """
+    }
 
     /// Scans `person_tenant`.
     static let countOfTenant: SQLText = """

@@ -219,44 +219,24 @@ enum InvitationStatements {
         DELETE FROM invitation /* invitations.delete_of_person */ WHERE email = $1 OR email IS NULL
         """
 
-    static let byToken: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.by_token */
-          FROM invitation
-         WHERE token_hash = $1
-        """
-
+    static let byToken = select("by_token", where: "token_hash = $1")
+    static let byKey = select("by_key", where: "id = $1 AND expires_at_ms > $2")
     /// Scans the primary key backwards; links last three days.
-    static let newest: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.newest */
-          FROM invitation
-         WHERE expires_at_ms > $1 AND id < $2
-         ORDER BY id DESC
-         LIMIT $3
-        """
-
+    static let newest = select("newest", where: "expires_at_ms > $1 AND id < $2 ORDER BY id DESC LIMIT $3")
     /// Scans `invitation_tenant` backwards.
-    static let ofTenant: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.of_tenant */
-          FROM invitation
-         WHERE tenant_id = $4 AND expires_at_ms > $1 AND id < $2
-         ORDER BY id DESC
-         LIMIT $3
-        """
-
+    static let ofTenant = select(
+        "of_tenant", where: "tenant_id = $4 AND expires_at_ms > $1 AND id < $2 ORDER BY id DESC LIMIT $3")
     /// Scans `invitation_application` backwards.
-    static let ofApplication: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.of_application */
-          FROM invitation
-         WHERE application_id = $4 AND expires_at_ms > $1 AND id < $2
-         ORDER BY id DESC
-         LIMIT $3
-        """
+    static let ofApplication = select(
+        "of_application", where: "application_id = $4 AND expires_at_ms > $1 AND id < $2 ORDER BY id DESC LIMIT $3")
 
-    static let byKey: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.by_key */
-          FROM invitation
-         WHERE id = $1 AND expires_at_ms > $2
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.\(name) */
+          FROM invitation
+         WHERE \(condition)
+        """
+    }
 
     /// Scans `invitation_tenant`. Those that expired were deleted before.
     static let countOfTenant: SQLText = """

@@ -109,22 +109,20 @@ enum GeofenceStatements {
 
     static let bytes: SQLText = "SELECT \(bytesOf: "data") /* geofences.bytes */ FROM geofence WHERE id = $1"
 
-    static let byKey: SQLText = """
-        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
-               /* geofences.by_key */
-          FROM geofence
-         WHERE id = $1 AND application_id = $2
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
+               /* geofences.\(name) */
+          FROM geofence
+         WHERE \(condition)
+        """
+    }
+
+    static let byKey = select("by_key", where: "id = $1 AND application_id = $2")
 
     /// Scans `geofence_application`.
-    static let listed: SQLText = """
-        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
-               /* geofences.listed */
-          FROM geofence
-         WHERE application_id = $1 AND updated_at_ms >= $2
-         ORDER BY id
-         LIMIT $3 OFFSET $4
-        """
+    static let listed = select(
+        "listed", where: "application_id = $1 AND updated_at_ms >= $2 ORDER BY id LIMIT $3 OFFSET $4")
 
     static let count: SQLText = """
         SELECT count(*) /* geofences.count */ FROM geofence WHERE application_id = $1 AND updated_at_ms >= $2
@@ -225,22 +223,12 @@ enum GeofenceStatements {
         """
 
     /// Scans `geofence_live`.
-    static let active: SQLText = """
-        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
-               /* geofences.active */
-          FROM geofence
-         WHERE application_id = $1 AND due_at_ms IS NOT NULL AND phase = 1
-         ORDER BY id
-        """
+    static let active = select(
+        "active", where: "application_id = $1 AND due_at_ms IS NOT NULL AND phase = 1 ORDER BY id")
 
     /// Scans `geofence_change`.
-    static let changed: SQLText = """
-        SELECT id, trigger_type, platform, tags, data, starts_at_ms, expires_at_ms, phase, created_at_ms, updated_at_ms
-               /* geofences.changed */
-          FROM geofence
-         WHERE application_id = $1 AND changed_at_ms > $2 AND phase = 1
-         ORDER BY changed_at_ms
-        """
+    static let changed = select(
+        "changed", where: "application_id = $1 AND changed_at_ms > $2 AND phase = 1 ORDER BY changed_at_ms")
 
     /// Geofences that devices may have and must remove. Scans `geofence_change`.
     static let withdrawn: SQLText = """

@@ -412,37 +412,37 @@ enum ScheduleStatements {
         RETURNING id
         """
 
-    static let byKey: SQLText = """
-        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.by_key */
-          FROM schedule
-         WHERE id = $1 AND application_id = $2
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
+               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.\(name) */
+          FROM schedule
+         WHERE \(condition)
+        """
+    }
+
+    static let byKey = select("by_key", where: "id = $1 AND application_id = $2")
 
     static let bytes: SQLText = """
         SELECT \(bytesOf: "content") + \(bytesOf: "target") /* schedules.bytes */ FROM schedule WHERE id = $1
         """
 
     /// Scans `schedule_application`.
-    static let waiting: SQLText = """
-        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.waiting */
-          FROM schedule
-         WHERE application_id = $1 AND ended_at_ms IS NULL AND (due_at_ms, id) > ($2, coalesce($3, 0))
-         ORDER BY ended_at_ms, due_at_ms, id
-         LIMIT $4
-        """
+    static let waiting = select(
+        "waiting",
+        where: """
+            application_id = $1 AND ended_at_ms IS NULL AND (due_at_ms, id) > ($2, coalesce($3, 0))
+            ORDER BY ended_at_ms, due_at_ms, id LIMIT $4
+            """)
 
     /// Scans `schedule_application` backwards.
-    static let ended: SQLText = """
-        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.ended */
-          FROM schedule
-         WHERE application_id = $1 AND ended_at_ms IS NOT NULL
-           AND (ended_at_ms, due_at_ms, id) < ($2, coalesce($3, 0), coalesce($4, 0))
-         ORDER BY ended_at_ms DESC, due_at_ms DESC, id DESC
-         LIMIT $5
-        """
+    static let ended = select(
+        "ended",
+        where: """
+            application_id = $1 AND ended_at_ms IS NOT NULL
+            AND (ended_at_ms, due_at_ms, id) < ($2, coalesce($3, 0), coalesce($4, 0))
+            ORDER BY ended_at_ms DESC, due_at_ms DESC, id DESC LIMIT $5
+            """)
 
     static let update: SQLText = """
         UPDATE schedule /* schedules.update */
@@ -513,15 +513,13 @@ enum ScheduleStatements {
         """
 
     /// Scans `schedule_due`.
-    static let due: SQLText = """
-        SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.due */
-          FROM schedule
-         WHERE ended_at_ms IS NULL AND due_at_ms <= $1
-           AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_being_deleted)
-         ORDER BY due_at_ms, id
-         LIMIT $2
-        """
+    static let due = select(
+        "due",
+        where: """
+            ended_at_ms IS NULL AND due_at_ms <= $1
+            AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_being_deleted)
+            ORDER BY due_at_ms, id LIMIT $2
+            """)
 
     /// Scans `schedule_due` to the first of an application that is not being deleted.
     static let nextDue: SQLText = """
