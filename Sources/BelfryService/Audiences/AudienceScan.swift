@@ -5,6 +5,8 @@ package protocol PostingReader {
     var platform: Key<Platform> { get }
     /// The labels of a range that devices have; nil where they are more than `DeviceLabel.listsMax`.
     func labels(in range: LabelRange) throws -> [DeviceLabel]?
+    /// The check with its values prepared, once for all scans by this reader.
+    func prepared(_ check: DeviceCheck) -> PreparedCheck
     /// The devices among these, which ascend, that fulfil every check.
     func devices(_ devices: [Int64], that checks: [PreparedCheck]) throws -> [Int64]
 }
@@ -285,7 +287,7 @@ private final class CheckedCursor: PostingCursor {
     private static let devicesAtOnce = 1_024
 
     init(_ whole: any PostingCursor, _ checks: [DeviceCheck], reader: any PostingReader) {
-        (self.whole, self.checks, self.reader) = (whole, checks.map(PreparedCheck.init), reader)
+        (self.whole, self.checks, self.reader) = (whole, checks.map(reader.prepared), reader)
     }
 
     func seek(_ target: Int64) throws -> Int64? { try whole.seek(target) }

@@ -11,6 +11,7 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
     /// The ids of labels, of ranges that are looked up in rows.
     private var labelIDs: [LabelRange: Set<Int64>] = [:]
     private var users: [String: UserProfile] = [:]
+    private var checks: [DeviceCheck: PreparedCheck] = [:]
     /// Read before any list, so that no device that is merged meanwhile is missed.
     private lazy var mark = Result { try db.postingMark() }
     /// Devices that are not in all of their lists yet, by topic: few.
@@ -115,6 +116,13 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
     private func hasRoom(for count: Int) -> Bool {
         let held = labels.values.reduce(0) { $0 + ($1?.count ?? 0) }
         return count <= DeviceLabel.listsMax && held + count <= 4 * DeviceLabel.listsMax
+    }
+
+    func prepared(_ check: DeviceCheck) -> PreparedCheck {
+        if let known = checks[check] { return known }
+        let prepared = PreparedCheck(check)
+        checks[check] = prepared
+        return prepared
     }
 
     func devices(_ devices: [Int64], that checks: [PreparedCheck]) throws -> [Int64] {

@@ -15,6 +15,8 @@ import Testing
 
         func labels(in range: LabelRange) -> [DeviceLabel]? { [] }
 
+        func prepared(_ check: DeviceCheck) -> PreparedCheck { preconditionFailure("no audience has checks") }
+
         func devices(_ devices: [Int64], that checks: [PreparedCheck]) -> [Int64] { [] }
 
         /// The naive answer.
