@@ -145,7 +145,7 @@ extension WriteSession {
             held = try heldUser(id, of: application)
         }
         guard let (key, old) = held else { throw StoreError.unavailable("user '\(id)' was deleted meanwhile") }
-        if let changedAt = old.updatedAt, changedAt >= end { return old }
+        if !isNew, let changedAt = old.updatedAt, changedAt >= end { return old }
         let profile = try change(old.profile)
         let attributes = String(decoding: profile.attributes.json.encoded, as: UTF8.self)
         try prepared(UserStatements.set).send(profile.language, profile.timeZone, attributes, now, key)

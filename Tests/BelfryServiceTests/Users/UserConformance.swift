@@ -68,6 +68,9 @@ import Testing
             let made = try await store.setUser("Emma", of: mine) { _ in Self.profile }
             let now = fixture.clock.now
             #expect(try await store.setUser("Emma", of: mine, changedBefore: now) { _ in UserProfile() } == made)
+            let new = try await store.setUser("Ada", of: mine, changedBefore: now) { _ in Self.profile }
+            #expect(new.profile == Self.profile)
+            #expect(try await store.user("Ada", of: mine) == new)
             fixture.clock.advance(by: .seconds(1))
             let end = fixture.clock.now
             #expect(
