@@ -29,10 +29,9 @@ package struct AudienceScan {
         try slice(after: after, limit: limit).devices
     }
 
-    /// Up to `limit` devices greater than `after`; fewer where the deadline passes before, but those of a window at least are looked at.
-    package func slice(
-        after: Key<Device>?, limit: Int, by deadline: ContinuousClock.Instant? = nil
-    ) throws -> AudienceSlice {
+    /// Up to `limit` devices greater than `after`; fewer where the time is over before, which counts once values are prepared. Those of a
+    /// window at least are looked at.
+    package func slice(after: Key<Device>?, limit: Int, within time: Duration? = nil) throws -> AudienceSlice {
         var found: [Key<Device>] = []
         found.reserveCapacity(min(limit, 4_096))
         // The cursor comes from a row, and so may be any number.
@@ -40,6 +39,7 @@ package struct AudienceScan {
             return AudienceSlice(devices: [], end: nil)
         }
         let root = try audience.cursor(reader: reader)
+        let deadline = time.map { ContinuousClock.now + $0 }
         var keys = Self.keysMin
         while let first = try root.seek(target) {
             // Keys of damaged rows may be far apart.

@@ -32,7 +32,7 @@ extension Store {
             guard let platform else { return AudienceSlice(devices: [], end: nil) }
             let postings = db.postings(of: platform.key, application: platform.applicationKey, now: now)
             return try AudienceScan(audience, reader: postings).slice(
-                after: after, limit: limit, by: .now + Self.sliceTime)
+                after: after, limit: limit, within: Self.sliceTime)
         }
     }
 

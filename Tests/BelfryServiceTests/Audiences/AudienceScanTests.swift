@@ -96,7 +96,7 @@ import Testing
             let scan = AudienceScan(audience, reader: lists)
             var (found, after): ([Key<Device>], Key<Device>?) = ([], nil)
             repeat {
-                let slice = try scan.slice(after: after, limit: 10_000, by: .now)
+                let slice = try scan.slice(after: after, limit: 10_000, within: .zero)
                 found += slice.devices
                 if let end = slice.end { #expect(end.rawValue > after?.rawValue ?? 0, "seed \(seed)") }
                 after = slice.end
@@ -108,7 +108,7 @@ import Testing
     @Test func `a scan of nobody stops in time`() throws {
         let lists = Lists(members: [.active: Array(1...5_000), .registered: Array(1...5_000)])
         let nobody = AudienceScan(.except(.list(.active), .list(.registered)), reader: lists)
-        let slice = try nobody.slice(after: nil, limit: 10, by: .now)
+        let slice = try nobody.slice(after: nil, limit: 10, within: .zero)
         #expect(slice.devices.isEmpty)
         #expect(slice.end.map { $0.rawValue < 5_000 } ?? false)
     }
