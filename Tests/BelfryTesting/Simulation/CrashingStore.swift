@@ -121,7 +121,9 @@ package final class CrashingStore: ForwardedPorts {
             }
             return areDone
         } catch {
-            if !lifetime.isOver { settlements.map(\.batch).forEach(onDoubt) }
+            // What the process held when it died is doubted already.
+            let doubted = lifetime.isOver ? held.withLock { Set($0.keys) } : []
+            settlements.map(\.batch).filter { !doubted.contains($0.key) }.forEach(onDoubt)
             throw error
         }
     }
