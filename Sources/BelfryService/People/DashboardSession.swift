@@ -19,13 +19,18 @@ package struct DashboardSession: Sendable, Hashable {
 /// A session before it begins.
 package struct NewDashboardSession: Sendable, Hashable {
     package let person: Key<Person>
+    /// The hash of the password that was proved; nil where an issuer vouches for the person.
+    package let passwordHash: String?
     /// SHA-256 of the token in the browser's cookie.
     package let tokenHash: [UInt8]
     package let address: String?
     package let agent: String
 
-    package init(person: Key<Person>, tokenHash: [UInt8], address: String?, agent: String) {
+    package init(
+        person: Key<Person>, passwordHash: String? = nil, tokenHash: [UInt8], address: String?, agent: String
+    ) {
         self.person = person
+        self.passwordHash = passwordHash
         self.tokenHash = tokenHash
         self.address = address
         self.agent = String(decoding: Array(agent.utf8.prefix(DashboardSession.agentBytesMax)), as: UTF8.self)

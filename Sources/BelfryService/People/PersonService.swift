@@ -60,7 +60,9 @@ extension PersonService {
         _ person: Person, factor: Factor? = nil, issuer: String? = nil, address: String?, agent: String
     ) async throws -> Login {
         let token = [UInt8].random(count: 32).hex
-        let new = NewDashboardSession(person: person.key, tokenHash: hash(token), address: address, agent: agent)
+        let new = NewDashboardSession(
+            person: person.key, passwordHash: issuer == nil ? person.passwordHash : nil, tokenHash: hash(token),
+            address: address, agent: agent)
         let change = AuditedChange(
             by: AuditAuthor(person, address: address), "person.login", person.email.text,
             of: Permission.Subject(person.bounds),

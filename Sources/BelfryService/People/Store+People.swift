@@ -101,9 +101,7 @@ extension Store {
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await write { write in
             let operators = try write.operators()
-            guard let stored = try write.prepared(PersonStatements.byKey).first(person.key, as: Person.init) else {
-                throw StoreError.unknown("person \(person.key)")
-            }
+            let stored = try write.held(person.key)
             guard stored.role == person.role else { throw person.roleHasChanged }
             guard role.scope == .operator || operators != [person.key] else { throw person.isLastOperator }
             try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person.key)
@@ -177,20 +175,25 @@ extension WriteSession {
         }
     }
 
-    func checkIsLetIn(_ key: Key<Person>) throws {
-        guard let person = try prepared(PersonStatements.byKey).first(key, as: Person.init) else {
-            throw StoreError.unknown("person \(key)")
-        }
-        guard person.disabledAt == nil else { throw person.isShutOut }
-    }
-
-    /// Throws where the author of a key or link got a narrower role since the request was let in.
+    /// Throws where the author of a key or link was disabled, or got a narrower role, since the request was let in.
     func checkMayIssue(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds, _ author: Key<Person>?) throws {
         guard let author else { return }
-        guard let person = try prepared(PersonStatements.byKey).first(author, as: Person.init) else {
-            throw StoreError.unknown("person \(author)")
-        }
+        let person = try letIn(author)
         guard person.role?.covers(scope, bounds) == true else { throw person.roleHasChanged }
+    }
+
+    /// The person, whose role and state stay until the end of the transaction. Throws where the person is disabled.
+    func letIn(_ key: Key<Person>) throws -> Person {
+        let person = try held(key)
+        guard person.disabledAt == nil else { throw person.isShutOut }
+        return person
+    }
+
+    func held(_ key: Key<Person>) throws -> Person {
+        guard let person = try prepared(PersonStatements.held).first(key, as: Person.init) else {
+            throw StoreError.unknown("person \(key)")
+        }
+        return person
     }
 
     func insert(_ new: NewPerson) throws -> Person {
@@ -252,6 +255,7 @@ enum PersonStatements {
     static let isTaken: SQLText = "SELECT 1 /* people.is_taken */ FROM person WHERE email = $1"
 
     static let byKey = select("by_key", where: "id = $1")
+    static let held = select("held", where: "id = $1 \(SQLText.forNoKeyUpdate)")
     static let byEmail = select("by_email", where: "email = $1")
     static let all = select("all", where: "id > $1 ORDER BY id LIMIT $2")
     /// Scans `person_tenant`.
@@ -259,7 +263,7 @@ enum PersonStatements {
     /// Scans `person_application`.
     static let ofApplication = select("of_application", where: "id > $1 AND application_id = $3 ORDER BY id LIMIT $2")
 
-    private static func select(_ name: String, where condition: String) -> SQLText {
+    private static func select(_ name: String, where condition: SQLText) -> SQLText {
         """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
                disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.\(name) */
@@ -346,7 +350,11 @@ enum PersonStatements {
         DELETE FROM recovery_code /* people.take_recovery_code */ WHERE person_id = $1 AND code_hash = $2
         """
 
-    static let noteLogin: SQLText = "UPDATE person /* people.note_login */ SET last_login_at_ms = $1 WHERE id = $2"
+    /// Changes nothing where the password was changed since it was looked at.
+    static let noteLogin: SQLText = """
+        UPDATE person /* people.note_login */ SET last_login_at_ms = $1
+         WHERE id = $2 AND disabled_at_ms IS NULL AND password_hash = coalesce($3, password_hash)
+        """
 }
 
 extension AdminService {

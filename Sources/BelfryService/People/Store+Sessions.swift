@@ -1,9 +1,13 @@
 extension Store {
     /// Begins a session, and notes the login. A person with `DashboardSession.perPersonMax` sessions loses the oldest.
+    ///
+    /// Throws `StoreError.conflict` where the person was disabled, or the password changed, since it was looked at.
     package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
         try await write { write in
             let now = write.now
-            try write.change(PersonStatements.noteLogin, now, new.person, of: "person \(new.person)")
+            guard try write.prepared(PersonStatements.noteLogin).run(now, new.person, new.passwordHash) > 0 else {
+                throw StoreError.conflict("the password was changed, or the person shut out, meanwhile: log in again")
+            }
             let key = try write.insert(
                 SessionStatements.insert, new.person, new.tokenHash, now, new.address, new.agent)
             try write.prepared(SessionStatements.endOldest).send(new.person, DashboardSession.perPersonMax)
@@ -57,7 +61,9 @@ extension Store {
         try await write { write in
             try write.checkMayIssue(new.scope, new.bounds, new.author)
             if let person = new.person {
-                try write.checkIsLetIn(person)
+                let person = try write.letIn(person)
+                // A link that was made for a narrower role must not open a wider one.
+                guard person.scope == new.scope, person.bounds == new.bounds else { throw person.roleHasChanged }
             } else if let email = new.email {
                 try write.checkIsFree(email)
                 let open = try write.prepared(InvitationStatements.openOf).all(
@@ -131,12 +137,9 @@ extension Store {
             }
             guard let used else { throw StoreError.unknown("invitation that may be used") }
             guard let person = used else { return try write.insert(new) }
-            guard let old = try write.prepared(PersonStatements.byKey).first(person, as: Person.init) else {
-                throw StoreError.unknown("person \(person)")
-            }
-            try write.change(PersonStatements.setPassword, new.passwordHash, old.key, of: "person \(old.key)")
-            try write.prepared(SessionStatements.endOthers).send(old.key, Key<DashboardSession>(0))
-            return old
+            try write.change(PersonStatements.setPassword, new.passwordHash, person, of: "person \(person)")
+            try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0))
+            return try write.held(person)
         }
     }
 }

@@ -37,6 +37,8 @@ extension Store {
 extension WriteSession {
     func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
         guard let role, role != person.role else { return person }
+        // Keys that the person is making are there, or refused.
+        _ = try held(person.key)
         try endIssued(by: person.key, beyond: role)
         try change(
             PersonStatements.setRole, role.scope.rawValue, role.bounds.tenant, role.bounds.application, person.key,

@@ -67,6 +67,25 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a login with the password from before begins nothing`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let ann = try await store.create(try NewPerson.sample("ann@a.example", hash: "old"))
+            func begin(_ hash: String?) async throws {
+                _ = try await store.begin(
+                    NewDashboardSession(person: ann.key, passwordHash: hash, tokenHash: [1], address: nil, agent: ""))
+            }
+            try await store.setPassword(of: ann.key, to: "new", keeping: nil)
+            await #expect(throws: StoreError.self) { try await begin("old") }
+            #expect(try await store.sessions(of: ann.key).isEmpty)
+            try await begin("new")
+            try await store.setDisabled(true, ann.key)
+            await #expect(throws: StoreError.self) { try await begin(nil) }
+            #expect(try await store.sessions(of: ann.key).isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a person keeps a time zone, through a new role`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store
@@ -180,14 +199,15 @@ import Testing
             let admin = try await store.setRole(of: ann, to: SignOn.Role(.tenantAdmin, tenant))
             #expect(try await living() == ["tenant", "app", "sender"])
             // What somebody does who was let in before is refused now.
-            await #expect(throws: admin.roleHasChanged) {
-                try await store.create(
-                    try NewAdminKey(
-                        id: "late", name: Name("a key"), scope: .operator, bounds: .everything, secretHash: [1],
-                        author: ann.key))
+            func lateKey(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) throws -> NewAdminKey {
+                try NewAdminKey(
+                    id: "late", name: Name("a key"), scope: scope, bounds: bounds, secretHash: [1], author: ann.key)
             }
+            await #expect(throws: admin.roleHasChanged) { try await store.create(try lateKey(.operator, .everything)) }
             _ = try await store.setRole(of: admin, to: SignOn.Role(.sender, place))
             #expect(try await living() == ["sender"])
+            try await store.setDisabled(true, ann.key)
+            await #expect(throws: admin.isShutOut) { try await store.create(try lateKey(.sender, place)) }
         }
     }
 
@@ -208,6 +228,12 @@ import Testing
             #expect(!root.hasPassword)
             #expect(try await store.person(bob.key) == root)
             #expect(try await store.session(tokenHash: [1]) == nil)
+            // A link that somebody with fewer rights was making for the old role.
+            await #expect(throws: root.roleHasChanged) {
+                try await store.create(
+                    try NewInvitation.sample(
+                        2, "bob@a.example", person: bob.key, .sender, place, until: fixture.clock.now + .seconds(60)))
+            }
         }
     }
 
@@ -365,7 +391,8 @@ import Testing
                 _ = try await store.begin(
                     NewDashboardSession(person: made.key, tokenHash: [number], address: nil, agent: ""))
                 try await store.create(
-                    try NewInvitation.sample(number, email, person: made.key, until: now + .seconds(60)))
+                    try NewInvitation.sample(
+                        number, email, person: made.key, role.scope, role.bounds, until: now + .seconds(60)))
             }
             func isOpen(_ number: UInt8) async throws -> Bool {
                 let person = try await store.person(made.key)
