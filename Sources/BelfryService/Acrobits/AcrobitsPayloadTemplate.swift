@@ -36,53 +36,66 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
     /// As it is stored.
     package var text: String { json.storedText }
 
-    /// The most bytes of a filled text: a field may stand in it many times.
+    /// The most bytes of all filled texts: a field may stand in them many times.
     private static let filledBytesMax = 8_192
 
     /// The payload with the fields of a call in it; nil where the verb has none.
     package func members(for call: AcrobitsCall) throws(InvalidInput) -> JSONObject? {
+        var room = Self.filledBytesMax
         guard let payload = payloads[call.verb.name] ?? payloads["*"],
-            case .object(let members)? = try filled(payload, from: call)
+            case .object(let members)? = try filled(payload, from: call, &room)
         else { return nil }
         return members
     }
 
     /// nil where nothing is left.
-    private func filled(_ value: JSONValue, from call: AcrobitsCall) throws(InvalidInput) -> JSONValue? {
+    private func filled(
+        _ value: JSONValue, from call: AcrobitsCall, _ room: inout Int
+    ) throws(InvalidInput) -> JSONValue? {
         switch value {
-        case .string(let text): return try filled(text, from: call)
+        case .string(let text): return try filled(text, from: call, &room)
         case .array(let items):
             var kept: [JSONValue] = []
             for item in items {
-                if let item = try filled(item, from: call) { kept.append(item) }
+                if let item = try filled(item, from: call, &room) { kept.append(item) }
             }
             return .array(kept)
         case .object(let members):
             var kept: [JSONObject.Member] = []
             for (name, member) in members {
-                if let member = try filled(member, from: call) { kept.append((name, member)) }
+                if let member = try filled(member, from: call, &room) { kept.append((name, member)) }
             }
             return .object(JSONObject(kept))
         default: return value
         }
     }
 
-    private func filled(_ text: String, from call: AcrobitsCall) throws(InvalidInput) -> JSONValue? {
+    private func filled(
+        _ text: String, from call: AcrobitsCall, _ room: inout Int
+    ) throws(InvalidInput) -> JSONValue? {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false)
         if parts.count == 3, parts[0].isEmpty, parts[2].isEmpty {
             if parts[1] == "Badge" { return call.badge.map(JSONValue.integer) }
-            return field(parts[1], of: call).map(JSONValue.string)
+            guard let whole = field(parts[1], of: call) else { return nil }
+            try take(whole.utf8.count, from: &room, call)
+            return .string(whole)
         }
         guard !parts.count.isMultiple(of: 2) else { return .string(text) }
         var result = ""
         for (index, part) in parts.enumerated() {
-            result += index.isMultiple(of: 2) ? String(part) : field(part, of: call) ?? ""
-            guard result.utf8.count <= Self.filledBytesMax else {
-                throw InvalidInput(
-                    field: call.verb.name, "makes a text of the payload longer than \(Self.filledBytesMax) bytes")
-            }
+            let text = index.isMultiple(of: 2) ? String(part) : field(part, of: call) ?? ""
+            try take(text.utf8.count, from: &room, call)
+            result += text
         }
         return .string(result)
+    }
+
+    private func take(_ bytes: Int, from room: inout Int, _ call: AcrobitsCall) throws(InvalidInput) {
+        room -= bytes
+        guard room >= 0 else {
+            throw InvalidInput(
+                field: call.verb.name, "makes texts of more than \(Self.filledBytesMax) bytes in the payload")
+        }
     }
 
     private func field(_ name: Substring, of call: AcrobitsCall) -> String? {

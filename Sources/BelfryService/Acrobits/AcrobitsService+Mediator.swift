@@ -22,9 +22,8 @@ extension AcrobitsService {
 
     /// - Parameter applications: the applications whose mediator serves the caller.
     package func route(_ call: AcrobitsCall, among applications: Set<Key<Application>>) async throws -> Route {
-        let appIDs = try await store.acrobitsAppIDs(named: call.appID)
-        let own = appIDs.filter { applications.contains($0.applicationKey) }
-        return Route(call: call, places: try await places(own, for: call.token))
+        let appIDs = try await store.acrobitsAppIDs(named: call.appID, of: applications)
+        return Route(call: call, places: try await places(appIDs, for: call.token))
     }
 
     /// Accepts a back end's request as an urgent push. A token that no softphone reported here is registered first: the back end

@@ -1,8 +1,8 @@
 import HTTPTypes
 package import Hummingbird
+import Logging
 import Metrics
 import NIOCore
-import Synchronization
 
 /// The mediator's interface for senders: `POST /pnm2/<key>/send` with JSON, and `POST /pnm2/<key>` with a form, where the key is that of
 /// an application's mediator.
@@ -72,7 +72,7 @@ package struct MediatorRoutes: Sendable {
         }
         let site = requestLimiter.site(of: request, context)
         let found: [OpenEndpoint]?
-        if let count = callers.mediators(of: site) {
+        if let count = callers.endpoints(of: site) {
             try requestLimiter.admit(.sender, callers: count, at: site)
             found = try await plainMediators(request, context)
         } else {
@@ -95,25 +95,16 @@ package struct MediatorRoutes: Sendable {
         return tenants.count == 1 ? mediators : nil
     }
 
-    /// Charges a request to the applications that its messages are for, and to one that serves the caller where they are for none.
-    private func admit(_ routes: [AcrobitsService.Route], _ served: Served) throws(APIError) {
-        guard !served.isAdmitted else { return }
-        let named = routes.reduce(into: Set()) { $0.formUnion($1.applications) }
-        for application in named.isEmpty ? Set(served.applications.min().map { [$0] } ?? []) : named {
-            try requestLimiter.admit(.endpoints(of: application))
-        }
-    }
-
-    /// The addresses that the path without a key served, with their numbers of mediators: their requests are counted before the database is
-    /// asked.
-    private final class PlainCallers: Sendable {
-        private let counts = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
-
-        func mediators(of site: NetworkAddress) -> Int? { counts.withLock { $0.value(for: site) } }
-
-        func note(_ site: NetworkAddress, _ count: Int?) {
-            counts.withLock { counts in
-                if let count { counts.set(count, for: site) } else { counts.remove(site) }
+    /// Charges each message to the applications that it is for, and to one that serves the caller where it is for none. The first of a
+    /// request with a key was charged for with it.
+    private func admit(
+        _ routes: [Result<AcrobitsService.Route, InvalidInput>], _ served: Served
+    ) throws(APIError) {
+        let anyone = Set(served.applications.min().map { [$0] } ?? [])
+        for route in routes.dropFirst(served.isAdmitted ? 1 : 0) {
+            let named = (try? route.get())?.applications ?? []
+            for application in named.isEmpty ? anyone : named {
+                try requestLimiter.admit(.endpoints(of: application))
             }
         }
     }
@@ -171,10 +162,17 @@ package struct MediatorRoutes: Sendable {
             case .failure(let error): routes.append(.failure(error))
             }
         }
-        try admit(routes.compactMap { try? $0.get() }, served)
+        try admit(routes, served)
         var all: [MediatorAnswer] = []
         for (message, route) in zip(messages, routes) {
-            let answer = try await sent(route, message, served, context)
+            let answer: MediatorAnswer
+            do {
+                answer = try await sent(route, message, served, context)
+            } catch  where !all.isEmpty {
+                // The messages before it are accepted, and are not to be sent again.
+                context.logger.warning("a message of a batch failed", metadata: ["error": "\(error)"])
+                answer = .failed
+            }
             counters[answer.code]?.increment()
             all.append(answer)
         }
@@ -214,6 +212,7 @@ struct MediatorAnswer: Sendable, Hashable {
 
     static let sent = MediatorAnswer(200, 200, "Your message was sent.")
     static let unknownAppID = MediatorAnswer(400, 400, "AppId is unknown, or takes no token like this one")
+    static let failed = MediatorAnswer(500, 500, "The message was not taken: send it again")
 
     /// - Parameter isStrict: whether the status of HTTP is 404 too. Otherwise it is 200, as documented.
     static func dead(isStrict: Bool) -> MediatorAnswer {

@@ -18,10 +18,12 @@ extension Store {
         }
     }
 
-    /// The app ids with that name, of every application.
-    package func acrobitsAppIDs(named name: String) async throws -> [AcrobitsAppID] {
+    /// The app ids with that name, of these applications.
+    package func acrobitsAppIDs(
+        named name: String, of applications: Set<Key<Application>>
+    ) async throws -> [AcrobitsAppID] {
         try await read { [damagedRows] db in
-            try db.prepared(AcrobitsStatements.appIDsNamed).all(name) { row in
+            try db.prepared(AcrobitsStatements.appIDsNamed).all(name, SQLKeys(applications.sorted())) { row in
                 try damagedRows.readable("acrobits app id \(row.text(0))") { try AcrobitsAppID(row) }
             }.compactMap(\.self)
         }
@@ -90,11 +92,11 @@ extension WriteSession {
             new.applicationKey, new.device, AcrobitsRegistration.perDevice)
     }
 
-    /// Deactivates the device of an account that has left it, unless another account uses it.
+    /// Deactivates the device of an account that has left it, unless another account uses it, or is being noted on it.
     fileprivate func retire(_ registration: AcrobitsRegistration) throws {
-        guard
-            try !prepared(AcrobitsStatements.ofDevice).hasRow(registration.applicationKey, registration.device),
-            let device = secrets.naming.device(of: registration.device)
+        guard let device = secrets.naming.device(of: registration.device),
+            try isActive(device, on: registration.platformKey),
+            try !prepared(AcrobitsStatements.ofDevice).hasRow(registration.applicationKey, registration.device)
         else { return }
         try unregister(device, on: registration.platformKey)
     }
@@ -136,7 +138,7 @@ enum AcrobitsStatements {
     static let appIDsNamed: SQLText = """
         SELECT app_id, application_id, platform_id, payload /* acrobits.app_ids_named */
           FROM acrobits_app_id
-         WHERE app_id = $1
+         WHERE app_id = $1 AND application_id \(among: "$2")
          ORDER BY application_id, platform_id
         """
 

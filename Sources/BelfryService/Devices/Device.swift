@@ -157,12 +157,18 @@ extension PostgresWriteSession {
 
 extension Store {
     /// Deletes the device with all its rows. Pushes that have not reached it skip it; its UUID is never given again.
-    package func delete(_ device: Device, on platform: Platform) async throws {
+    ///
+    /// - Parameter verdictAt: the device stays where it registered at this time or later.
+    package func delete(
+        _ device: Device, on platform: Platform, verdictAt: Instant = .distantFuture
+    ) async throws {
         try await write { session in
             let application = platform.applicationKey
             // A merge that has read the device would bring it back into a posting list.
             try session.awaitMerge()
-            try session.unregister(device.key, on: platform.key)
+            try session.unregister(device.key, on: platform.key, since: verdictAt)
+            if verdictAt < .distantFuture, try session.isActive(device.key, on: platform.key) { return }
+            try session.holdEndpoints(of: device.key, on: platform.key)
             _ = try session.deleteMessages(WebPushStatements.deleteMessagesOfDevice, platform.key, device.key)
             for sql in DeviceDeletionStatements.byKey { try session.prepared(sql).run(platform.key, device.key) }
             for sql in DeviceDeletionStatements.byUUID { try session.prepared(sql).run(application, device.ownUUID) }

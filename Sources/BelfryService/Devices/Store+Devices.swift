@@ -148,9 +148,15 @@ extension Store {
 
 extension WriteSession {
     func unregister(
-        _ device: Key<Device>, on platform: Key<Platform>, as loss: PlatformActivity.Figure = .lost
+        _ device: Key<Device>, on platform: Key<Platform>, as loss: PlatformActivity.Figure = .lost,
+        since: Instant = .distantFuture
     ) throws {
-        try deactivate([Settlement.DeadToken(device: device, since: .distantFuture)], on: platform, as: loss)
+        try deactivate([Settlement.DeadToken(device: device, since: since)], on: platform, as: loss)
+    }
+
+    /// Whether the device is active, which it stays until the end of the transaction.
+    func isActive(_ device: Key<Device>, on platform: Key<Platform>) throws -> Bool {
+        try prepared(WebPushStatements.holdDevice).hasRow(device, platform)
     }
 }
 

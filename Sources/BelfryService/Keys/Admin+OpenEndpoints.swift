@@ -132,3 +132,16 @@ package struct OpenEndpointCheck: Sendable {
         return (endpoint, application)
     }
 }
+
+/// The addresses that a path without a key served, with their numbers of endpoints: their requests are counted before the database is asked.
+final class PlainCallers: Sendable {
+    private let counts = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
+
+    func endpoints(of site: NetworkAddress) -> Int? { counts.withLock { $0.value(for: site) } }
+
+    func note(_ site: NetworkAddress, _ count: Int?) {
+        counts.withLock { counts in
+            if let count { counts.set(count, for: site) } else { counts.remove(site) }
+        }
+    }
+}

@@ -89,7 +89,8 @@ struct TokenGateway: Sendable {
     /// no quota. A fault here is none of the message's.
     private func end(_ device: Device, on platform: Platform, isNew: Bool) async {
         if isNew {
-            try? await store.delete(device, on: platform)
+            // An app that has registered meanwhile is another matter.
+            try? await store.delete(device, on: platform, verdictAt: device.registeredAt + .milliseconds(1))
         } else {
             try? await store.unregister(device.uuid, on: platform.key)
         }

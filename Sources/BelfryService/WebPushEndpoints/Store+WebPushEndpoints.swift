@@ -7,7 +7,7 @@ extension Store {
     ) async throws -> WebPushEndpoint {
         try await write { session in
             try session.check(application)
-            guard try session.prepared(WebPushStatements.holdDevice).hasRow(device.key, device.platformKey) else {
+            guard try session.isActive(device.key, on: device.platformKey) else {
                 throw StoreError.conflict("the device is not active: it comes back when its app registers again")
             }
             let count = try session.prepared(WebPushStatements.count).count(device.platformKey, device.key)
@@ -42,6 +42,7 @@ extension Store {
     /// Deletes an endpoint of a device with its messages; false when there is none.
     func delete(_ endpoint: Key<WebPushEndpoint>, of device: Device) async throws -> Bool {
         try await writeIfFound { session in
+            try session.holdEndpoints(of: device.key, on: device.platformKey)
             _ = try session.deleteMessages(
                 WebPushStatements.deleteMessagesOfEndpoint, endpoint, device.platformKey, device.key)
             return try session.prepared(WebPushStatements.delete).run(endpoint, device.platformKey, device.key) > 0
@@ -106,6 +107,11 @@ extension WriteSession {
             throw StoreError.unknown("such endpoint")
         }
         return Key(application)
+    }
+
+    /// No message is kept until the transaction ends: one that is deleted with its endpoint would count for ever.
+    func holdEndpoints(of device: Key<Device>, on platform: Key<Platform>) throws {
+        _ = try prepared(WebPushStatements.holdAll).all(platform, device) { $0.integer(0) }
     }
 
     /// Deletes what has expired and what has the topic; returns the id of that.
@@ -195,6 +201,12 @@ enum WebPushStatements {
 
     static let delete: SQLText = """
         DELETE FROM web_push_endpoint /* web_push.delete */ WHERE id = $1 AND platform_id = $2 AND device_id = $3
+        """
+
+    static let holdAll: SQLText = """
+        SELECT id /* web_push.hold_all */ FROM web_push_endpoint
+         WHERE platform_id = $1 AND device_id = $2
+         ORDER BY id \(SQLText.forUpdate)
         """
 
     static let hold: SQLText = """

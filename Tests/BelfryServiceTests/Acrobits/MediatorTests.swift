@@ -216,18 +216,21 @@ import Testing
         }
     }
 
-    @Test func `a repeated template field cannot make an unbounded payload`() async throws {
+    @Test(arguments: [
+        "\"" + String(repeating: "%Message%", count: 400) + "\"",
+        "[" + [String](repeating: "\"%Message%\"", count: 300).joined(separator: ",") + "]",
+    ])
+    func `a repeated template field cannot make an unbounded payload`(texts: String) async throws {
         try await SoftphoneServer.with { server in
             let voip = try #require(server.platforms[.apple(.voip)])
-            let texts = String(repeating: "%Message%", count: 400)
             try await server.store.set(
                 AcrobitsAppID(
                     name: SoftphoneServer.callsAppID, applicationKey: server.application.key, platformKey: voip.key,
-                    payload: try AcrobitsPayloadTemplate(#"{"*":{"m":"\#(texts)"}}"#)))
-            let long = String(repeating: "y", count: 10_000)
+                    payload: try AcrobitsPayloadTemplate(#"{"*":{"m":\#(texts)}}"#)))
+            let long = String(repeating: "y", count: 1_000)
             let call = Self.call("NotifyTextMessage", calls: true, #","Message":"\#(long)""#)
             let answer = try await server.post("/pnm2/send", Self.json, call)
-            #expect(answer.status == 400)
+            #expect(answer.status == 400 && answer.body.contains("8192"))
             #expect(try await server.pushes.isEmpty, "\(answer)")
         }
     }
@@ -293,10 +296,11 @@ import Testing
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         try await app.test(.live) { client in
-            func statuses(_ appID: String, _ path: String, count: Int) async throws -> [Int] {
-                let call =
+            func statuses(_ appID: String, _ path: String, count: Int, messages: Int = 1) async throws -> [Int] {
+                var call =
                     #"{"verb":"NotifyTextMessage","AppId":"\#(appID)","Selector":"S","#
                     + #""DeviceToken":"\#(SoftphoneServer.callsToken)"}"#
+                if messages > 1 { call = "[\([String](repeating: call, count: messages).joined(separator: ","))]" }
                 var statuses: [Int] = []
                 for _ in 0..<count {
                     statuses.append(
@@ -309,6 +313,11 @@ import Testing
                 try await statuses("b", "/pnm2/send", count: 2),
             ]
             #expect(answered == [[200, 200, 429], [429], [200, 200]])
+            clock.advance(by: .seconds(2))
+            // Each message of a batch counts, with a key and without.
+            for path in ["/pnm2/send", "/pnm2/b/send"] {
+                #expect(try await statuses(path == "/pnm2/send" ? "a" : "b", path, count: 1, messages: 3) == [429])
+            }
         }
     }
 

@@ -28,6 +28,21 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a device that registered after a verdict stays`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform)
+            let device = try await fixture.register("a")
+            let verdictAt = device.registeredAt + .milliseconds(1)
+            fixture.clock.advance(by: .seconds(1))
+            _ = try await fixture.register("a", topics: .replace(["t"]))
+            try await store.delete(device, on: platform, verdictAt: verdictAt)
+            #expect(try await store.device(device.uuid, on: platform.key)?.isActive == true)
+            try await store.delete(device, on: platform, verdictAt: verdictAt + .seconds(1))
+            #expect(try await store.device(device.uuid, on: platform.key) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `inactive and awaited devices can be deleted`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platform) = (fixture.store, fixture.platform)

@@ -139,6 +139,28 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a message kept while its endpoint goes counts nothing`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application.key)
+            let device = try await fixture.register("a")
+            for number in 0..<8 {
+                let endpoint = try await store.create(
+                    NewWebPushEndpoint(), keyHash: Self.hash(number), for: device, of: app)
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            _ = try? await store.keep(Self.message(), as: UUID(), for: endpoint.key)
+                        }
+                    }
+                    group.addTask { _ = try? await store.delete(endpoint.key, of: device) }
+                }
+                #expect(try await store.webPushEndpoint(keyHash: Self.hash(number)) == nil)
+            }
+            #expect(try await store.quotas(of: app).first { $0.quota == .content }?.use == 0)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `so many messages wait and no more`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, most) = (fixture.store, WebPushEndpoint.messagesMax)
