@@ -4,13 +4,20 @@ import FoundationEssentials
 /// Makes urgent pushes of records, each to the one device that has its token.
 ///
 /// Records that are given together share transactions: their tokens are looked up at once, and their pushes are accepted side by
-/// side.
+/// side. The applications take turns, since the records of one sender would fill the queue of the writer.
 package struct GatewayIntake: Sendable {
     private let services: Services
     private var store: any Store { services.store }
     private let verdicts: GatewayVerdicts
     /// How long a record is tried to be written while the database is unreachable or busy.
     private let patience: Duration
+    /// When that is over; see `patiently`.
+    private var end = ContinuousClock.now
+    /// An application has two of the places, so that one step is written while the last is flushed.
+    let recordTurns = FairQueue(FairTurns<Key<Application>>(places: 3, waitingMax: .max))
+    /// The most writes under way for one step. What one read of a connection brings is seldom more.
+    private static let recordsPerTurn = 128
+    private let requestTurns = FairQueue(FairTurns<Key<Application>>(places: 64, waitingMax: .max))
 
     package init(
         _ services: Services, verdicts: GatewayVerdicts, patience: Duration = .seconds(30)
@@ -42,25 +49,49 @@ package struct GatewayIntake: Sendable {
                 fault = GatewayError(error, identifier: record.identifier)
             }
         }
-        let taken = await accept(zip(notifications, records).map { ($0, $1.identifier) }, on: platform, tell)
+        let taken = await patiently.accept(zip(notifications, records).map { ($0, $1.identifier) }, on: platform, tell)
         let missing = taken.firstIndex(of: false)
         if let missing { fault = GatewayError(.processingError, identifier: records[missing].identifier) }
         return Result(accepted: missing ?? notifications.count, fault: fault)
     }
 
+    /// The intake for records that have just come: turns that they wait for use their patience up.
+    private var patiently: GatewayIntake {
+        var intake = self
+        intake.end = ContinuousClock.now + patience
+        return intake
+    }
+
+    /// Begins no step behind one that was not taken.
     private func accept(
         _ notifications: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
         _ tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> [Bool] {
         guard await takesPlainText(platform) else { return [Bool](repeating: false, count: notifications.count) }
-        let devices = await devices(of: Set(notifications.map(\.0.token)), on: platform)
+        var taken: [Bool] = []
+        while taken.count < notifications.count, !taken.contains(false) {
+            let step = Array(notifications[taken.count...].prefix(Self.recordsPerTurn))
+            let areTaken = try? await recordTurns.run(for: platform.applicationKey) {
+                await accept(step: step, on: platform, tell)
+            }
+            taken += areTaken ?? [false]
+        }
+        return taken
+    }
+
+    /// A dead token is accepted in silence, as by Apple: the feedback service tells of it.
+    private func accept(
+        step: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
+        _ tell: @escaping @Sendable (GatewayError) -> Void
+    ) async -> [Bool] {
+        let devices = await devices(of: Set(step.map(\.0.token)), on: platform)
         return await withTaskGroup(of: (Int, Bool).self) { group in
-            for (index, (notification, identifier)) in notifications.enumerated() {
+            for (index, (notification, identifier)) in step.enumerated() {
                 guard let device = devices[notification.token] else { break }
-                let push = NewPush(notification, to: device, on: platform)
+                let push = NewPush(notification, to: device.key, on: platform)
                 group.addTask { (index, await accept(push, identifier, tell)) }
             }
-            var taken = [Bool](repeating: false, count: notifications.count)
+            var taken = [Bool](repeating: false, count: step.count)
             for await (index, isTaken) in group { taken[index] = isTaken }
             return taken
         }
@@ -70,7 +101,7 @@ package struct GatewayIntake: Sendable {
     private func accept(
         _ push: NewPush, _ identifier: UInt32, _ tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> Bool {
-        verdicts.watch(push.receiptID) { verdict in
+        verdicts.watch(push) { verdict in
             guard case .refused(let refusal) = verdict else { return }
             tell(GatewayError(GatewayStatus(refusal), identifier: identifier))
         }
@@ -80,7 +111,7 @@ package struct GatewayIntake: Sendable {
     private func accept(_ push: NewPush) async -> Bool {
         let accepted = await retrying { try await store.accept(push) }
         guard let accepted else {
-            verdicts.forget(push.receiptID)
+            verdicts.forget(push)
             return false
         }
         services.pushObserver.accepted(accepted.head)
@@ -95,7 +126,7 @@ package struct GatewayIntake: Sendable {
     package func answer(
         _ request: GatewayRequest, on platform: Platform?, within wait: Duration
     ) async -> (response: GatewayResponse, id: String) {
-        var answer = await verdict(on: request, on: platform, within: wait)
+        var answer = await patiently.verdict(on: request, on: platform, within: wait)
         if let warning = request.warning { answer.response.warning = warning }
         answer.response.isBodiless = request.method == "HEAD"
         return answer
@@ -118,17 +149,25 @@ package struct GatewayIntake: Sendable {
         _ notification: GatewayNotification, on platform: Platform, within wait: Duration
     ) async throws(GatewayResponse) -> GatewayResponse {
         guard await takesPlainText(platform) else { throw GatewayResponse(403, "Forbidden") }
-        guard let device = await devices(of: [notification.token], on: platform)[notification.token] else {
-            throw GatewayResponse(503, "ServiceUnavailable")
-        }
-        let push = NewPush(notification, to: device, on: platform)
         let (stream, verdict) = AsyncStream.makeStream(of: GatewayVerdict.self, bufferingPolicy: .bufferingNewest(1))
-        verdicts.watch(push.receiptID) {
+        let tell: @Sendable (GatewayVerdict) -> Void = {
             verdict.yield($0)
             verdict.finish()
         }
-        guard await accept(push) else { throw GatewayResponse(503, "ServiceUnavailable") }
-        defer { verdicts.forget(push.receiptID) }
+        let push = try? await requestTurns.run(for: platform.applicationKey) { () async -> NewPush? in
+            guard let device = await devices(of: [notification.token], on: platform)[notification.token] else {
+                return nil
+            }
+            let push = NewPush(notification, to: device.key, on: platform)
+            if let since = device.deadSince {
+                tell(.gone(since: since))
+                return push
+            }
+            verdicts.watch(push, tell: tell)
+            return await accept(push) ? push : nil
+        }
+        guard let push else { throw GatewayResponse(503, "ServiceUnavailable") }
+        defer { verdicts.forget(push) }
         let told = await withTaskGroup(of: GatewayVerdict?.self) { group in
             group.addTask { await stream.first { _ in true } }
             group.addTask {
@@ -148,32 +187,42 @@ package struct GatewayIntake: Sendable {
 
     // MARK: Devices
 
+    private struct Holder: Sendable {
+        let key: Key<Device>
+        /// nil where its token may be alive.
+        var deadSince: Instant?
+    }
+
     /// The devices that have the tokens. Tokens that none has are registered: the sender knows devices that never met this server.
-    private func devices(of tokens: Set<DeviceToken>, on platform: Platform) async -> [DeviceToken: Key<Device>] {
-        guard
-            let holders = await retrying({ try await store.holders(of: Array(tokens), on: platform.key) })
-        else { return [:] }
-        var devices = holders.mapValues(\.device)
-        await withTaskGroup(of: (DeviceToken, Key<Device>?).self) { group in
+    private func devices(of tokens: Set<DeviceToken>, on platform: Platform) async -> [DeviceToken: Holder] {
+        let found = await retrying { try await store.holders(of: Array(tokens), on: platform.key) }
+        guard let found else { return [:] }
+        var devices = found.filter { $0.value.isActive }.mapValues { Holder(key: $0.device) }
+        await withTaskGroup(of: (DeviceToken, Holder?).self) { group in
             for token in tokens where devices[token] == nil {
-                group.addTask { (token, await register(token, on: platform)) }
+                group.addTask { (token, await register(token, of: found[token], on: platform)) }
             }
             for await (token, device) in group { devices[token] = device }
         }
         return devices
     }
 
-    private func register(_ token: DeviceToken, on platform: Platform) async -> Key<Device>? {
+    /// - Parameter inactive: the device that has the token, if any. It is registered again once its token may have come back to life.
+    private func register(
+        _ token: DeviceToken, of inactive: TokenHolder?, on platform: Platform
+    ) async -> Holder? {
         await retrying {
+            if let inactive, let since = try await store.deadSince(inactive, on: platform.key) {
+                return Holder(key: inactive.device, deadSince: since)
+            }
             let registration = try Registration(
                 token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-            return try await services.registrations.register(registration, as: nil, on: platform).key
+            return Holder(key: try await services.registrations.register(registration, as: nil, on: platform).key)
         }
     }
 
     /// nil when it cannot be done, or not in time.
     private func retrying<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
-        let end = ContinuousClock.now + patience
         var pause = Duration.milliseconds(50)
         while true {
             do {

@@ -51,9 +51,9 @@ actor GatewaySession {
     /// Nothing is accepted behind a fault: the sender will send it again.
     private func take(_ records: [GatewayRecord]) async {
         guard let platform, !hasEnded else { return }
-        // A verdict that comes later ends the connection.
-        let result = await intake.take(records, on: platform) { [channel] error in
-            channel.triggerUserOutboundEvent(GatewayCommand.end(error), promise: nil)
+        // A verdict that comes later ends the connection, if it is still there.
+        let result = await intake.take(records, on: platform) { [weak channel] error in
+            channel?.triggerUserOutboundEvent(GatewayCommand.end(error), promise: nil)
         }
         GatewayMetric.records(result.accepted, isAccepted: true)
         if result.accepted > 0 {

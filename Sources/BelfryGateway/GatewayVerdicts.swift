@@ -8,10 +8,7 @@ import Synchronization
 /// is not reported here; dead tokens reach the feedback service in any case.
 package final class GatewayVerdicts: PushObserver {
     private let next: any PushObserver
-    private let watched = Mutex<[UUID: @Sendable (GatewayVerdict) -> Void]>([:])
-
-    /// Pushes that are watched at a time. Those that other nodes settle stay here: where there are so many, all are forgotten.
-    package static let watchedMax = 100_000
+    private let watched = Mutex(WatchedPushes(countMax: 100_000))
 
     /// - Parameter next: gets all hints too.
     package init(next: any PushObserver) { self.next = next }
@@ -22,20 +19,55 @@ package final class GatewayVerdicts: PushObserver {
 
     package func settled(_ push: PushHead, _ settlement: Settlement) {
         next.settled(push, settlement)
-        guard settlement.retryAt == nil, let tell = watched.withLock({ $0.removeValue(forKey: push.receiptID) })
+        guard settlement.retryAt == nil,
+            let tell = watched.withLock({ $0.remove(push.receiptID, of: push.applicationKey) })
         else { return }
         tell(GatewayVerdict(settlement))
     }
 
     /// Watched before it is accepted, since its verdict may come before the acceptance is known.
-    func watch(_ receiptID: UUID, tell: @escaping @Sendable (GatewayVerdict) -> Void) {
-        watched.withLock { watched in
-            if watched.count >= Self.watchedMax { watched = [:] }
-            watched[receiptID] = tell
-        }
+    func watch(_ push: NewPush, tell: @escaping @Sendable (GatewayVerdict) -> Void) {
+        watched.withLock { $0.add(push.receiptID, of: push.applicationKey, tell) }
     }
 
-    func forget(_ receiptID: UUID) { watched.withLock { $0[receiptID] = nil } }
+    func forget(_ push: NewPush) { watched.withLock { _ = $0.remove(push.receiptID, of: push.applicationKey) } }
+}
+
+/// The pushes whose verdicts are waited for. Those that other nodes settle stay here: when there are too many, the application that has
+/// the most forgets its older ones.
+struct WatchedPushes: Sendable {
+    typealias Tell = @Sendable (GatewayVerdict) -> Void
+
+    private var pushes: [Key<Application>: [UUID: (number: Int, tell: Tell)]] = [:]
+    private(set) var count = 0
+    private var lastNumber = 0
+    private let countMax: Int
+
+    init(countMax: Int) { self.countMax = countMax }
+
+    mutating func add(_ push: UUID, of application: Key<Application>, _ tell: @escaping Tell) {
+        if count >= countMax { forgetOldest() }
+        lastNumber += 1
+        count += 1
+        pushes[application, default: [:]][push] = (lastNumber, tell)
+    }
+
+    mutating func remove(_ push: UUID, of application: Key<Application>) -> Tell? {
+        guard let found = pushes[application]?.removeValue(forKey: push) else { return nil }
+        count -= 1
+        if pushes[application]?.isEmpty == true { pushes[application] = nil }
+        return found.tell
+    }
+
+    private mutating func forgetOldest() {
+        guard let (application, most) = pushes.max(by: { $0.value.count < $1.value.count }),
+            let oldest = most.values.map(\.number).min()
+        else { return }
+        let middle = (oldest + lastNumber) / 2
+        let kept = most.filter { $0.value.number > middle }
+        count -= most.count - kept.count
+        pushes[application] = kept.isEmpty ? nil : kept
+    }
 }
 
 /// The verdict on the one device of a push.

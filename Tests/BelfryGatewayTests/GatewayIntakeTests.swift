@@ -8,20 +8,35 @@ import Testing
 
 @Suite struct GatewayIntakeTests {
     private struct Bench {
+        let clock = ManualClock()
         let store: SQLiteStore
         let platform: Platform
         let verdicts = GatewayVerdicts(next: NoPushObserver())
         let intake: GatewayIntake
 
         init() async throws {
-            store = try SQLiteStore.temporary(clock: ManualClock())
+            store = try SQLiteStore.temporary(clock: clock)
+            platform = try await Self.platform(of: "a", in: store)
+            intake = GatewayIntake(Services(store, clock: clock), verdicts: verdicts, patience: .zero)
+        }
+
+        static func platform(of name: String, in store: SQLiteStore) async throws -> Platform {
             let application = try await store.create(
-                NewApplication(uuid: UUID(), name: "a", apiKeyHash: [], sharedSecret: Sealed(bytes: [])))
-            platform = try await store.create(
+                NewApplication(
+                    uuid: UUID(), name: name, apiKeyHash: Array(name.utf8), sharedSecret: Sealed(bytes: [])))
+            return try await store.create(
                 NewPlatform(
                     uuid: UUID(), applicationKey: application.key, kind: .ios, mode: .production, name: "p",
                     secretHash: [], credentials: Sealed(bytes: [])))
-            intake = GatewayIntake(Services(store, clock: ManualClock()), verdicts: verdicts, patience: .zero)
+        }
+
+        /// The answer to a request of HTTP/2 for the device of `record(1)`.
+        func answer(within wait: Duration = .zero) async -> GatewayResponse {
+            var request = GatewayRequest(stream: 1)
+            request.method = "POST"
+            request.path = "/3/device/" + String(repeating: "01", count: 32)
+            request.body = Array(#"{"aps":{"alert":"x"}}"#.utf8)
+            return await intake.answer(request, on: platform, within: wait).response
         }
 
         func record(
@@ -80,6 +95,60 @@ import Testing
         }
         let refused = told.withLock { $0 }
         #expect(refused.map(\.status) == [.invalidToken])
+    }
+
+    @Test func `a dead token is tried again after a day`() async throws {
+        let bench = try await Bench()
+        #expect(await bench.answer().status == 200)
+        let device = try #require(try await bench.store.allDevices().first)
+        try await bench.store.unregister(device.uuid, on: bench.platform.key)
+        let answer = await bench.answer(within: .seconds(60))
+        #expect(answer.status == 410 && answer.since == device.registeredAt.milliseconds)
+        #expect(try await bench.pushes.count == 1, "nothing is sent to it")
+        let silent = await bench.intake.take([bench.record(1)], on: bench.platform) { _ in }
+        #expect(silent == GatewayIntake.Result(accepted: 1, fault: nil))
+        #expect(try await bench.store.allDevices().first?.isActive == false)
+        bench.clock.advance(by: .seconds(86_400))
+        #expect(await bench.answer().status == 200)
+        #expect(try await bench.store.allDevices().map(\.isActive) == [true])
+    }
+
+    @Test func `records beyond one step are taken in order`() async throws {
+        let bench = try await Bench()
+        let records = [GatewayRecord](repeating: bench.record(1), count: 300)
+        let result = await bench.intake.take(records, on: bench.platform) { _ in }
+        #expect(result == GatewayIntake.Result(accepted: 300, fault: nil))
+        #expect(try await bench.pushes.count == 300)
+    }
+
+    @Test func `a busy application leaves others their turn`() async throws {
+        let bench = try await Bench()
+        let other = try await Bench.platform(of: "b", in: bench.store)
+        let (turns, busy) = (bench.intake.recordTurns, bench.platform.applicationKey)
+        let late = try await withThrowingTaskGroup(of: GatewayIntake.Result.self) { group in
+            try await turns.run(for: busy) {
+                try await turns.run(for: busy) {
+                    group.addTask { await bench.intake.take([bench.record(1)], on: bench.platform) { _ in } }
+                    while turns.waitingCount == 0 { await Task.yield() }
+                    let result = await bench.intake.take([bench.record(2)], on: other) { _ in }
+                    let pushes = try await bench.pushes
+                    #expect(result.accepted == 1 && pushes.count == 1)
+                }
+            }
+            return try await group.next()
+        }
+        #expect(late?.accepted == 1)
+    }
+
+    @Test func `the application with most watches forgets its oldest`() {
+        var watched = WatchedPushes(countMax: 5)
+        let (quiet, busy) = (UUID(), (0..<9).map { _ in UUID() })
+        watched.add(quiet, of: Key(1)) { _ in }
+        for push in busy { watched.add(push, of: Key(2)) { _ in } }
+        #expect(watched.count <= 5)
+        let isQuietKept = watched.remove(quiet, of: Key(1)) != nil
+        let areBusyKept = busy.map { watched.remove($0, of: Key(2)) != nil }
+        #expect(isQuietKept && areBusyKept.first == false && areBusyKept.last == true)
     }
 
     @Test func `an application without plain text takes no records`() async throws {

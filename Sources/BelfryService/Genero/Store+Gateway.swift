@@ -55,8 +55,20 @@ extension Store {
         }
     }
 
-    package func deleteFeedback(of platform: Key<Platform>, upTo last: Feedback) async throws {
-        try await write { session in try session.prepared(FeedbackStatements.delete).send(platform, last.key) }
+    /// Deletes what was told. A device that was found again meanwhile has another time, and stays.
+    package func deleteFeedback(_ told: [(key: Key<Feedback>, since: Instant)]) async throws {
+        try await write { session in
+            try session.prepared(FeedbackStatements.delete).sendEach(told.map(\.key), told.map(\.since))
+        }
+    }
+
+    /// Since when an inactive device's token counts as dead: since its last registration, for as long as `TokenGateway` says. nil
+    /// where it may be tried again.
+    package func deadSince(_ holder: TokenHolder, on platform: Key<Platform>) async throws -> Instant? {
+        guard let device = try await device(holder.uuid, on: platform), !device.isActive,
+            clock.now < device.registeredAt + TokenGateway.deadFor
+        else { return nil }
+        return device.registeredAt
     }
 }
 
@@ -88,7 +100,12 @@ enum FeedbackStatements {
         """
 
     static let delete: SQLText = """
-        DELETE FROM gateway_feedback /* feedback.delete */ WHERE platform_id = $1 AND id <= $2
+        DELETE FROM gateway_feedback /* feedback.delete */
+        \(sqlite: "WHERE id = $1 AND since_ms = $2",
+            postgres: """
+            USING unnest($1, $2) AS told (id, since_ms)
+             WHERE gateway_feedback.id = told.id AND gateway_feedback.since_ms = told.since_ms
+            """)
         """
 }
 

@@ -293,8 +293,12 @@ import Testing
             #expect(told.allSatisfy { $0.since == fixture.clock.now })
             let first = try #require(told.first)
             #expect(try await store.feedback(of: platform, after: first, limit: 9) == Array(told.dropFirst()))
-            try await store.deleteFeedback(of: platform, upTo: first)
+            try await store.deleteFeedback([(key: first.key, since: first.since)])
             #expect(try await store.feedback(of: platform, after: nil, limit: 9) == Array(told.dropFirst()))
+            try await kill("a", "c")
+            try await store.deleteFeedback(told.map { (key: $0.key, since: $0.since) })
+            let again = try await store.feedback(of: platform, after: nil, limit: 9)
+            #expect(Set(again.map(\.token.bytes)) == Set(["a", "b", "c"].map { Array($0.utf8) }), "noted meanwhile")
         }
     }
 
