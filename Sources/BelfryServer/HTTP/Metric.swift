@@ -48,7 +48,7 @@ enum Metric {
         Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
     }
 
-    /// Registrations that an old server does not hear of, since too many wait for it.
+    /// Registrations that an old server will never hear of.
     static func unmirrored() -> Counter { Counter(label: "belfry_mirror_dropped_total") }
 
     /// The number of nodes, as counted by this node.

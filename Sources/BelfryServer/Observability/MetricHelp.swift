@@ -64,7 +64,7 @@ enum MetricHelp {
         "belfry_mirror_backlog_entries":
             "Registrations that the old server of a dual run has yet to hear of.",
         "belfry_mirror_dropped_total":
-            "Registrations that the old server will never hear of, since too many wait.",
+            "Registrations that the old server will never hear of.",
         "belfry_nodes":
             "Running nodes on this PostgreSQL, as this node counts them.",
         "belfry_nodes_gone":

@@ -12,8 +12,6 @@ package struct MirrorClient: MirrorServer {
     private let tls: TLSConfiguration?
     private let outbound: Outbound
 
-    /// No caller waits for it, so it may be long.
-    private static let deadline = Duration.seconds(15)
     private static let replyBytesMax = 1 << 20
 
     package init(_ configuration: MirrorConfiguration, outbound: Outbound) {
@@ -29,7 +27,7 @@ package struct MirrorClient: MirrorServer {
     package func tell(_ call: MirrorCall, of uuid: UUID?, on platform: Platform) async -> MirrorVerdict {
         guard let secret = configuration.secrets[platform.uuid] else { return .refused(401) }
         guard let request = request(call, of: uuid, by: platform.uuid, secret) else { return .heard(nil) }
-        guard case .response(let response) = await outbound.ask(request, deadline: Self.deadline) else {
+        guard case .response(let response) = await outbound.ask(request, deadline: MirrorWorker.callDeadline) else {
             return .unheard
         }
         switch response.status {

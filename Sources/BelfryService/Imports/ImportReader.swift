@@ -90,7 +90,7 @@ package struct ImportReader: Sendable {
     private mutating func rows() throws(InvalidInput) -> [Row] {
         var rows: [Row] = []
         for piece in pieces {
-            if csv?.names == nil, csv != nil {
+            if csv?.isRead == false {
                 let known = parser.columns
                 try csv?.read(piece, known: known)
                 continue
@@ -165,13 +165,17 @@ package struct IgnoredColumns: Sendable, Hashable {
     }
 }
 
-/// The names of the columns of a CSV, from its first record.
+/// The columns of a CSV, from its first record.
 private struct CSVHeader: Sendable {
     let required: [String]
-    private(set) var names: [String]?
     private(set) var ignored: IgnoredColumns?
+    private var count = 0
+    /// Where the columns are that have a meaning here.
+    private var places: [String: Int] = [:]
 
     init(required: [String]) { self.required = required }
+
+    var isRead: Bool { ignored != nil }
 
     mutating func read(_ piece: RowPiece, known: Set<String>) throws(InvalidInput) {
         guard case .row(let bytes) = piece else {
@@ -184,16 +188,19 @@ private struct CSVHeader: Sendable {
             let hint = names.count == 1 && found.contains(";") ? "; commas have to be between them" : ""
             throw InvalidInput(field: "the file", "has no column '\(name)', it has \(found)\(hint)")
         }
-        self.names = names
+        count = names.count
+        for (place, name) in names.enumerated() where known.contains(name) && places[name] == nil {
+            places[name] = place
+        }
         ignored = IgnoredColumns(names, known: known)
     }
 
+    /// The values of known columns, by name. Reading the names once keeps the cost of a row linear in its own length.
     func fields(of record: [UInt8]) throws(InvalidInput) -> [String: String] {
         let values = try CSVSplitter.fields(of: record)
-        let names = names ?? []
-        guard values.count == names.count else {
-            throw InvalidInput(field: "row", "has \(values.count) values, there are \(names.count) columns")
+        guard values.count == count else {
+            throw InvalidInput(field: "row", "has \(values.count) values, there are \(count) columns")
         }
-        return Dictionary(zip(names, values)) { first, _ in first }
+        return places.mapValues { values[$0] }
     }
 }

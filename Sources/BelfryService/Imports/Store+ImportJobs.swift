@@ -9,7 +9,7 @@ extension Store {
         _ uuid: UUID, of application: Key<Application>, from source: ImportJob.Source, position: Int, by keyID: String?
     ) async throws -> ImportJob {
         try await write { session in
-            try session.check(application)
+            try session.checkAlone(application)
             guard try session.prepared(ImportJobStatements.count).count(application) < ImportJob.countMax else {
                 throw ImportJob.tooMany
             }

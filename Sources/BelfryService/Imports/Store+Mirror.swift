@@ -13,18 +13,25 @@ extension WriteSession {
 }
 
 extension Store {
-    /// The next entries, the oldest first.
-    package func mirrorEntries(limit: Int) async throws -> [MirrorEntry] {
-        try await readCommitted { [damagedRows] db in
-            try db.prepared(MirrorStatements.next).all(limit) { row in
-                try damagedRows.readable("mirror entry \(row.integer(0))") { try MirrorEntry(row) }
-            }.compactMap(\.self)
+    /// The next entries, the oldest first, without those of some devices. Drops entries that it cannot read.
+    package func mirrorEntries(limit: Int, without devices: Set<Key<Device>> = []) async throws -> [MirrorEntry] {
+        let rows = try await readCommitted { [damagedRows] db in
+            try db.prepared(MirrorStatements.next).all(limit, SQLKeys(devices)) { row in
+                let key = Key<MirrorEntry>(row.integer(0))
+                return (key: key, entry: try damagedRows.readable("mirror entry \(key)") { try MirrorEntry(row) })
+            }
         }
+        let damaged = rows.filter { $0.entry == nil }.map(\.key)
+        if !damaged.isEmpty { try await settle(damaged, dropped: damaged.count) }
+        return rows.compactMap(\.entry)
     }
 
-    /// Removes entries that the old server has received.
-    package func settle(_ entries: [Key<MirrorEntry>]) async throws {
-        try await write { try $0.prepared(MirrorStatements.delete).send(SQLKeys(entries)) }
+    /// Removes entries that the old server has received, and those that it will never get.
+    package func settle(_ entries: [Key<MirrorEntry>], dropped: Int = 0) async throws {
+        try await write { session in
+            try session.prepared(MirrorStatements.delete).send(SQLKeys(entries))
+            session.effects.unmirrored += dropped
+        }
     }
 
     /// The number of waiting entries.
@@ -40,10 +47,13 @@ extension Store {
         }
     }
 
-    /// The old server's UUID of the device; nil where it has none.
+    /// The old server's UUID of the device; nil where it has none, or the device cannot be read.
     package func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID? {
-        try await readCommitted { db in
-            try db.prepared(DeviceStatements.byKey).first(device, platform, as: DeviceRow.init)?.importMark?.uuid
+        try await readCommitted { [damagedRows] db in
+            let row = try db.prepared(DeviceStatements.byKey).first(device, platform) { row in
+                try damagedRows.readable("device \(device)") { try DeviceRow(row) }
+            }
+            return row.flatMap(\.self)?.importMark?.uuid
         }
     }
 
@@ -68,17 +78,20 @@ extension MirrorEntry {
         }
         self.init(
             key: Key(row.integer(0)), platformKey: Key(row.integer(1)), device: Key(row.integer(2)),
-            call: MirrorCall(method, body: row.blob(4)))
+            call: MirrorCall(method, body: row.blob(4)), createdAt: Instant(milliseconds: row.integer(5)))
     }
 }
 
 enum MirrorStatements {
-    /// The ids of those that wait tell how many there may be: they ascend, and are assigned once.
+    /// The ids of those that wait tell how many there may be: they ascend, and are assigned once. Where that is too many, the oldest
+    /// rows count one by one, up to a thousandth of the limit: many ids are gone behind an entry that the old server fails on.
     static let insert: SQLText = """
         INSERT INTO mirror_entry /* mirror.insert */ (application_id, platform_id, device_id, method, body, created_at_ms)
         SELECT application_id, id, $2, $3, $4, $5 FROM platform
          WHERE id = $1
-           AND coalesce((SELECT max(id) FROM mirror_entry) - (SELECT min(id) FROM mirror_entry) + 1, 0) < $6
+           AND (coalesce((SELECT max(id) FROM mirror_entry) - (SELECT min(id) FROM mirror_entry) + 1, 0) < $6
+             OR coalesce((SELECT max(id) FROM mirror_entry)
+                  - (SELECT id FROM mirror_entry ORDER BY id LIMIT 1 OFFSET $6 / 1000) + 1, 0) < $6 - $6 / 1000)
         RETURNING id
         """
 
@@ -89,7 +102,8 @@ enum MirrorStatements {
         """
 
     static let next: SQLText = """
-        SELECT id, platform_id, device_id, method, body /* mirror.next */ FROM mirror_entry ORDER BY id LIMIT $1
+        SELECT id, platform_id, device_id, method, body, created_at_ms /* mirror.next */ FROM mirror_entry
+         WHERE NOT device_id \(among: "$2") ORDER BY id LIMIT $1
         """
 
     static let delete: SQLText = "DELETE FROM mirror_entry /* mirror.delete */ WHERE id \(among: "$1")"
@@ -112,9 +126,12 @@ package struct MirrorEntry: Sendable, Hashable {
     package let platformKey: Key<Platform>
     package let device: Key<Device>
     package let call: MirrorCall
+    package let createdAt: Instant
 
     /// The most calls that wait for an old server: some days of registrations of a large installation.
     package static let backlogMax = 2_000_000
+    /// An entry of this age is dropped when the old server fails on it once more.
+    package static let ageMax = Duration.seconds(7 * 86_400)
 }
 
 /// A request that an app made.
@@ -137,6 +154,8 @@ package struct MirrorCall: Sendable, Hashable {
 
 /// An old server that is sent registrations during a dual run.
 package protocol MirrorServer: Sendable {
+    /// Answers within `MirrorWorker.callDeadline`.
+    ///
     /// - Parameter uuid: the old server's UUID of the device; nil where it does not know the device.
     func tell(_ call: MirrorCall, of uuid: UUID?, on platform: Platform) async -> MirrorVerdict
 }

@@ -193,6 +193,17 @@ import Testing
             fault?.description.hasSuffix("it has id;identifier;device_type; commas have to be between them") == true)
     }
 
+    @Test func `a wide list is read at its known columns`() throws {
+        let others = (1...1_021).map { "x\($0)" }
+        let names = others + ["registration_token", "tags", "registration_token"]
+        let values = others.map { _ in "-" } + ["a", "x;y", "b"]
+        let text = [names, values, ["short"]].map { $0.joined(separator: ",") }.joined(separator: "\n")
+        let rows = try Self.read(text, as: .csv, piece: 4_096)
+        let row = try rows[0].outcome.get()
+        #expect(row.token == "a" && row.topics == ["x", "y"])
+        #expect(Self.faults(rows) == [2: "row has 1 values, there are 1024 columns"])
+    }
+
     @Test func `a row names the column its device cannot take`() throws {
         let mapping = try ImportMapping("token=push,user=customer")
         let row = try #require(try Self.read("push,customer\nzz,kim\n", as: .csv, mapping: mapping).first)
