@@ -135,8 +135,8 @@ extension Contents {
     }
 
     fileprivate mutating func end(_ schedule: Schedule, _ how: Schedule.How, now: Instant) -> Bool {
-        guard isCurrent(schedule), let current = schedules[schedule.key] else { return false }
-        schedules[schedule.key] = current.finished(how, at: now)
+        guard isCurrent(schedule) else { return false }
+        schedules[schedule.key] = schedule.finished(how, at: now)
         if schedule.isRepeated, how != .cancelled { note(how, of: schedule, dueAt: schedule.dueAt, now: now) }
         schedules = schedules.filter { entry in entry.value.ending.map { $0.at + Schedule.keptFor >= now } ?? true }
         return true

@@ -47,6 +47,8 @@ final class History: Sendable {
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
         private var doubts: [Key<Push>: [Key<Device>: Int]] = [:]
+        /// Devices of batches that were claimed after a lease of theirs had lapsed: they may have been told.
+        private var lapsed: [Key<Push>: Set<Key<Device>>] = [:]
         /// When devices of batches may be retried, by index.
         private var retryTimes: [Key<Batch>: [Int: Instant]] = [:]
 
@@ -57,6 +59,8 @@ final class History: Sendable {
 
         /// Whether the device unregistered, or lost its token, after it last registered.
         func hasLeft(_ device: Key<Device>) -> Bool { left.contains(device) }
+
+        func isLapsed(_ push: Key<Push>, _ device: Key<Device>) -> Bool { lapsed[push]?.contains(device) ?? false }
 
         /// How often a process died, or could not write, while it sent to the device.
         func doubts(_ push: Key<Push>, _ device: Key<Device>) -> Int { doubts[push]?[device] ?? 0 }
@@ -123,6 +127,7 @@ final class History: Sendable {
         }
 
         mutating func claim(_ batch: Batch, at now: Instant) {
+            if batch.isLapsed { lapsed[batch.pushKey, default: []].formUnion(batch.ready.map { batch.devices[$0] }) }
             if cancelledPushes.contains(batch.pushKey), !batch.isCancelled {
                 claimedInSpiteOfCancel.append(
                     "batch \(batch.key): was claimed after push \(batch.pushKey) was cancelled")

@@ -72,7 +72,10 @@ package final class Simulation: Sendable {
     private func settleIn() -> String? {
         launch("the callers") { [self] in
             let platforms = try await callers.settleIn()
-            faultSchedule.chooseOddDevice(among: memory.contents.devices.keys.sorted(), seed: world.seed)
+            // A world that takes days would ask it thousands of times.
+            if world.journey == nil {
+                faultSchedule.chooseOddDevice(among: memory.contents.devices.keys.sorted(), seed: world.seed)
+            }
             state.withLock { $0.platforms = platforms }
         }
         while executor.runOne() || clock.advanceToNextSleeper() {
