@@ -150,6 +150,12 @@ extension WriteSession {
         guard try exists(application) else { throw StoreError.unknown("application \(application)") }
     }
 
+    /// As `check`; others that do so wait, so that what they count together keeps a limit.
+    func checkAlone(_ application: Key<Application>) throws {
+        try check(application)
+        try prepared(ApplicationStatements.lock).send(application)
+    }
+
     /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
     /// and in the order of their pushes; leases are not changed.
     func resume(_ platform: Key<Platform>) throws {

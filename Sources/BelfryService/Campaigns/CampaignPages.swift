@@ -192,7 +192,7 @@ struct CampaignPages {
         var page = Self.page(campaign, application, report)
         if visit.may(.send, Permission.Subject(application)) {
             page.sections.insert(
-                Section { ButtonRow(Self.buttons(campaign, application, visit.author)) }, at: 1)
+                Section { ButtonRow(Self.buttons(campaign, report, application, visit.author)) }, at: 1)
         }
         if visit.may(.change, Permission.Subject(application)) {
             if campaign.state == .draft { page.sections.append(Section("Edit") { form }) }
@@ -290,7 +290,9 @@ struct CampaignPages {
         return "\(tenths / 10).\(tenths % 10) %"
     }
 
-    private static func buttons(_ campaign: Campaign, _ application: Application, _ author: AuditAuthor) -> [Form] {
+    private static func buttons(
+        _ campaign: Campaign, _ report: [CampaignReportLine], _ application: Application, _ author: AuditAuthor
+    ) -> [Form] {
         func button(_ verb: String, _ label: String, isDanger: Bool = false) -> Form {
             Form.button(address(campaign, application, verb), label, isDanger: isDanger)
                 .guarded(by: "\(campaign.version)")
@@ -305,7 +307,9 @@ struct CampaignPages {
             }
             if !needsApproval { buttons.append(button("start", "Start")) }
         case .running: buttons.append(button("stop", "Stop it at once", isDanger: true))
-        case .stopped: break
+        case .stopped:
+            guard report.contains(where: { ($0.figures?.pending ?? 0) > 0 }) else { break }
+            buttons.append(button("stop", "Cancel what is left", isDanger: true))
         }
         return buttons
     }

@@ -67,13 +67,16 @@ package struct CampaignService: Sendable {
         return try await found(campaign.name, application)
     }
 
-    /// Ends its schedules at once, and cancels what is left of its pushes.
+    /// Ends its schedules at once, and cancels what is left of its pushes. One that is stopped already may have pushes left, where that was
+    /// cut short.
     package func stop(
         _ campaign: Campaign, of application: Application, by author: AuditAuthor
     ) async throws -> Campaign {
-        try check(campaign, is: .running, "stopped")
-        try await store.audited(line(by: author, "stop", campaign.name, application)) {
-            guard try await store.stop(campaign) else { throw StoreError.conflict("it does not run") }
+        if campaign.state != .stopped {
+            try check(campaign, is: .running, "stopped")
+            try await store.audited(line(by: author, "stop", campaign.name, application)) {
+                guard try await store.stop(campaign) else { throw StoreError.conflict("it does not run") }
+            }
         }
         for part in try await store.parts(of: campaign.key) {
             for receipt in try await store.figures(of: part.schedule, application.key)?.receipts ?? [] {

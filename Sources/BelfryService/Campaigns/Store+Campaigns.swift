@@ -41,7 +41,7 @@ extension Store {
     ) async throws -> Campaign {
         let text = plan.storedText
         return try await write { session in
-            try session.check(application)
+            try session.checkAlone(application)
             guard try session.prepared(CampaignStatements.count).count(application) < Campaign.countMax else {
                 throw StoreError.conflict("the application has \(Campaign.countMax) campaigns, which is the limit")
             }

@@ -96,7 +96,7 @@ extension AdminService {
             by: author, "key.rotate", key.id, of: Permission.Subject(key.bounds),
             ["grace_seconds": String(grace.components.seconds)])
         try await store.audited(change) {
-            try await store.rotate(key.key, to: SecretHash.of(text.secret), graceEnd: graceEnd)
+            try await store.rotate(key, to: SecretHash.of(text.secret), graceEnd: graceEnd)
         }
         return text
     }

@@ -32,11 +32,13 @@ extension Store {
         }
     }
 
-    /// Replaces the secret; the old one is accepted until `graceEnd`, and no longer when it is nil.
-    package func rotate(_ key: Key<AdminKey>, to secretHash: [UInt8], graceEnd: Instant?) async throws {
+    /// Replaces the secret; the old one is accepted until `graceEnd`, and no longer when it is nil. Throws `StoreError.conflict` where it is
+    /// not the secret of `key` any more: the other one that was given out meanwhile would be worth nothing.
+    package func rotate(_ key: AdminKey, to secretHash: [UInt8], graceEnd: Instant?) async throws {
         try await write { session in
-            try session.change(
-                AdminKeyStatements.rotate, secretHash, graceEnd, key, of: "admin key that is not revoked")
+            guard
+                try session.prepared(AdminKeyStatements.rotate).run(secretHash, graceEnd, key.key, key.secretHash) > 0
+            else { throw StoreError.conflict("the key was rotated or revoked meanwhile: look again") }
         }
     }
 
@@ -145,7 +147,7 @@ enum AdminKeyStatements {
     static let rotate: SQLText = """
         UPDATE admin_key /* admin_keys.rotate */
            SET previous_hash = CASE WHEN $2 IS NOT NULL THEN secret_hash END, previous_until_ms = $2, secret_hash = $1
-         WHERE id = $3 AND revoked_at_ms IS NULL
+         WHERE id = $3 AND secret_hash = $4 AND revoked_at_ms IS NULL
         """
 
     static let revoke: SQLText = """

@@ -4,7 +4,7 @@ extension Store {
     /// Throws `StoreError.conflict` as `OpenEndpoint.check` says.
     package func create(_ new: NewOpenEndpoint) async throws -> OpenEndpoint {
         try await write { [damagedRows] session in
-            try session.check(new.application)
+            try session.checkAlone(new.application)
             let count = (
                 application: Int(try session.prepared(OpenEndpointStatements.count).number(new.application) ?? 0),
                 tenant: Int(try session.prepared(OpenEndpointStatements.countOfTenant).number(new.application) ?? 0)

@@ -55,7 +55,7 @@ package final class QuotaCounts: Sendable {
         }
 
         mutating func learn(_ use: Int, of account: QuotaAccount) {
-            entries[account] = Entry(use: max(0, use), countedAt: .now)
+            entries[account] = Entry(use: use, countedAt: .now)
         }
     }
 
@@ -115,8 +115,8 @@ package final class QuotaCounts: Sendable {
             for (account, delta) in changes.deltas {
                 state.countings.remove(account)
                 state.endCommit(account)
-                guard let entry = state.entries[account] else { continue }
-                state.entries[account]?.use = max(0, entry.use + delta)
+                // Below zero for a moment where a removal is applied before what it removed.
+                state.entries[account]?.use += delta
             }
         }
     }

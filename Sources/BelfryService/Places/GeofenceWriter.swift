@@ -254,12 +254,13 @@ enum GeofenceUpdateStatements {
         """
 
     static let settle: SQLText = """
-        DELETE FROM geofence_update /* geofence_updates.settle */ WHERE platform_id = $1 AND change_count = $2
+        DELETE FROM geofence_update /* geofence_updates.settle */
+         WHERE platform_id = $1 AND change_count = $2 AND holder = $3
         """
 
     static let postpone: SQLText = """
         UPDATE geofence_update /* geofence_updates.postpone */ SET due_at_ms = $1, first_change_at_ms = $1
-         WHERE platform_id = $2
+         WHERE platform_id = $2 AND holder = $3
         """
 }
 

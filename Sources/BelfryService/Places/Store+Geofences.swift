@@ -122,17 +122,17 @@ extension Store {
         }
     }
 
-    /// Removes the update, unless geofences changed since it was read.
+    /// Removes the update, unless geofences changed since it was read, or another node has it by now.
     package func settle(_ update: GeofenceUpdate) async throws {
-        try await write { session in
-            try session.prepared(GeofenceUpdateStatements.settle).send(update.platformKey, update.changeCount)
+        try await write { [node] session in
+            try session.prepared(GeofenceUpdateStatements.settle).send(update.platformKey, update.changeCount, node)
         }
     }
 
     /// Makes the update due again later.
     package func postpone(_ update: GeofenceUpdate, for pause: Duration) async throws {
-        try await write { session in
-            try session.prepared(GeofenceUpdateStatements.postpone).send(session.now + pause, update.platformKey)
+        try await write { [node] session in
+            try session.prepared(GeofenceUpdateStatements.postpone).send(session.now + pause, update.platformKey, node)
         }
     }
 }

@@ -153,7 +153,7 @@ package protocol StoreObserver: Sendable {
     func writesWaiting(_ count: Int)
     /// The duration of a transaction without the flush.
     func transactionEnded(after duration: Duration)
-    /// The number of calls that an old server will never get, for want of room.
+    /// The number of calls that an old server will never get.
     func unmirrored(_ count: Int)
 }
 

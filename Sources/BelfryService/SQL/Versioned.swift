@@ -70,7 +70,7 @@ extension Store {
     ) async throws -> Versioned<Contents> {
         let (statements, limit) = (Contents.statements, Contents.savedMax)
         return try await write { session in
-            try session.check(application)
+            try session.checkAlone(application)
             guard try session.prepared(statements.count).count(application) < limit else {
                 throw StoreError.conflict("the application has \(limit) \(statements.table)s, which is the limit")
             }

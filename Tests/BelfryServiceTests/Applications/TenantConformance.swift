@@ -87,11 +87,12 @@ import Testing
             let store = fixture.store
             let key = try await store.create(.sample("a", .operator, .everything))
             let end = fixture.clock.now + .seconds(60)
-            try await store.rotate(key.key, to: [2], graceEnd: end)
+            try await store.rotate(key, to: [2], graceEnd: end)
             let rotated = try #require(try await store.adminKey("a"))
             #expect(rotated.secretHash == [2])
             #expect(rotated.previous == AdminKey.Previous(secretHash: [1], validUntil: end))
-            try await store.rotate(key.key, to: [3], graceEnd: nil)
+            await #expect(throws: StoreError.self) { try await store.rotate(key, to: [9], graceEnd: end) }
+            try await store.rotate(rotated, to: [3], graceEnd: nil)
             #expect(try await store.adminKey("a")?.previous == nil)
             try await store.noteUse(of: key.key, at: end)
             #expect(try await store.adminKey("a")?.lastUsedAt == end)
@@ -101,7 +102,7 @@ import Testing
             fixture.clock.advance(by: .seconds(1))
             try await store.revoke(key.key)
             #expect(try await store.adminKey("a")?.revokedAt == revoked.revokedAt)
-            await #expect(throws: StoreError.self) { try await store.rotate(key.key, to: [4], graceEnd: nil) }
+            await #expect(throws: StoreError.self) { try await store.rotate(revoked, to: [4], graceEnd: nil) }
         }
     }
 }

@@ -139,7 +139,10 @@ import Testing
         let due = try await fixture.server.store.dueSchedules(atMost: 1)
         try await scheduler.release(try #require(due.first), by: builder)
         #expect(try await fixture.send(.delete, "campaigns/spring").status == 409)
-        #expect(try await fixture.send(.post, "campaigns/spring/stop")["state"] == .string("stopped"))
+        // The second finishes what a first that was cut short has left.
+        for _ in 0..<2 {
+            #expect(try await fixture.send(.post, "campaigns/spring/stop")["state"] == .string("stopped"))
+        }
         fixture.server.clock.advance(by: .seconds(86_400))
         try await fixture.run()
         let push = try #require(try await fixture.server.store.allPushes().first)

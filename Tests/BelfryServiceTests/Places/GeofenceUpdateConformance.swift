@@ -1,6 +1,7 @@
-import BelfryService
 import BelfryTesting
 import Testing
+
+@testable import BelfryService
 
 @Suite struct GeofenceUpdateConformance {
     @Test(arguments: Engine.allCases)
@@ -45,6 +46,21 @@ import Testing
             try await fixture.store.settle(update)
             fixture.clock.advance(by: .seconds(1))
             #expect(try await fixture.dueUpdates().count == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an update that another node took over stays`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.fence([try await fixture.locate()])
+            fixture.clock.advance(by: .seconds(1))
+            let update = try #require(try await fixture.dueUpdates().first)
+            try await fixture.store.write {
+                try $0.prepared("UPDATE geofence_update SET holder = NULL, held_until_ms = NULL").send()
+            }
+            try await fixture.store.settle(update)
+            try await fixture.store.postpone(update, for: .seconds(60))
+            #expect(try await fixture.dueUpdates() == [update])
         }
     }
 
