@@ -179,7 +179,7 @@ import Testing
         Plan(QuotaStatements.topics, "USING COVERING INDEX topic_name (application_id=?)"),
         Plan(QuotaStatements.geofences, "INDEX geofence_"),
         Plan(QuotaStatements.users, "USING COVERING INDEX app_user_public (application_id=?)"),
-        Plan(AcrobitsStatements.appIDsNamed, "USING PRIMARY KEY (app_id=?)"),
+        Plan(AcrobitsStatements.appIDsNamed, "USING PRIMARY KEY (app_id=? AND application_id=?)"),
         Plan(AcrobitsStatements.ofSelector, "INDEX acrobits_registration_selector (application_id=? AND selector=?)"),
         Plan(EncryptionKeyStatements.of, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(EncryptionKeyStatements.of, "SEARCH device_detail USING PRIMARY KEY (platform_id=? AND device_id=?)"),

@@ -177,7 +177,7 @@ import Testing
         Plan(QuotaStatements.topics, "bigint, bigint", "using topic_name"),
         Plan(QuotaStatements.geofences, "bigint, bigint", "using geofence_"),
         Plan(QuotaStatements.users, "bigint, bigint", "using app_user_public"),
-        Plan(AcrobitsStatements.appIDsNamed, "text", "using acrobits_app_id_pkey"),
+        Plan(AcrobitsStatements.appIDsNamed, "text, bigint[]", "using acrobits_app_id_pkey"),
         Plan(AcrobitsStatements.ofSelector, "bigint, text", "using acrobits_registration_selector"),
         Plan(EncryptionKeyStatements.of, "bigint, bigint[]", "using device_pkey"),
         Plan(EncryptionKeyStatements.of, "bigint, bigint[]", "using device_detail_pkey"),
