@@ -39,7 +39,9 @@ import Testing
             (.cancelsInVain, "started another after it was cancelled"), (.cancelsParentsAlone, "was sent after"),
         ] as [(FaultyStore.Fault, String)])
     func `a planted fault by the clocks of recipients is noticed`(fault: FaultyStore.Fault, words: String) {
-        let isNoticed = (1...400 as ClosedRange<UInt64>).lazy.map { World(seed: $0) }.filter { $0.journey != nil }
+        // The first shows a fan-out that is forgotten, which few do.
+        let isNoticed = ([763] + Array(1...400) as [UInt64]).lazy.map { World(seed: $0) }
+            .filter { $0.journey != nil }
             .contains { world in
                 Simulation(delivering: world) { FaultyStore($0, fault) }.run().contains { $0.contains(words) }
             }
