@@ -22,7 +22,7 @@ package struct FeedbackListener: Service {
     private static let tuplesAtOnce = 500
     /// A connection is told so many times as many; the next one is told the rest.
     private static let pagesMax = 100
-    private typealias Page = [(key: Key<Feedback>, since: Instant)]
+    private typealias ToldTuples = [(key: Key<Feedback>, since: Instant)]
 
     package init(
         _ address: GatewayAddress, options: GatewayOptions = GatewayOptions(),
@@ -70,8 +70,8 @@ package struct FeedbackListener: Service {
         }
     }
 
-    private func tell(_ platform: Platform, _ channel: any Channel) async throws -> [Page] {
-        var pages: [Page] = []
+    private func tell(_ platform: Platform, _ channel: any Channel) async throws -> [ToldTuples] {
+        var pages: [ToldTuples] = []
         var last: Feedback?
         while pages.count < Self.pagesMax {
             let found = try await store.feedback(of: platform.key, after: last, limit: Self.tuplesAtOnce)
