@@ -48,7 +48,7 @@ final class History: Sendable {
         private var left: Set<Key<Device>> = []
         private var doubts: [Key<Push>: [Key<Device>: Int]] = [:]
         /// Devices of batches that were claimed after a lease of theirs had lapsed: they may have been told.
-        private var lapsed: [Key<Push>: Set<Key<Device>>] = [:]
+        private(set) var lapsed: [Key<Push>: Set<Key<Device>>] = [:]
         /// When devices of batches may be retried, by index.
         private var retryTimes: [Key<Batch>: [Int: Instant]] = [:]
 
@@ -59,8 +59,6 @@ final class History: Sendable {
 
         /// Whether the device unregistered, or lost its token, after it last registered.
         func hasLeft(_ device: Key<Device>) -> Bool { left.contains(device) }
-
-        func isLapsed(_ push: Key<Push>, _ device: Key<Device>) -> Bool { lapsed[push]?.contains(device) ?? false }
 
         /// How often a process died, or could not write, while it sent to the device.
         func doubts(_ push: Key<Push>, _ device: Key<Device>) -> Int { doubts[push]?[device] ?? 0 }

@@ -39,12 +39,15 @@ struct Verdict {
         let push = accepted.push.key
         guard let row = contents.pushes[push], let settledAt = row.settledAt else { return ["push \(push): lost"] }
         var answers: [Key<Device>: Answer] = [:]
+        // A batch may have lapsed, and been closed by a cancel or gone on since.
+        var lapsed = history.lapsed[push, default: []]
         for batch in contents.batches.values.map(\.batch) where batch.pushKey == push {
             for (device, answer) in zip(batch.devices, batch.answers) { answers[device] = answer }
+            if batch.isLapsed { lapsed.formUnion(batch.devices) }
         }
         return lost(from: accepted, answers: answers)
             + answers.sorted { $0.key < $1.key }.flatMap { device, answer in
-                wrongs(answer, of: device, in: accepted, settledAt: settledAt)
+                wrongs(answer, of: device, in: accepted, isLapsed: lapsed.contains(device), settledAt: settledAt)
             }
     }
 
@@ -102,7 +105,8 @@ struct Verdict {
     }
 
     private func wrongs(
-        _ answer: Answer, of device: Key<Device>, in accepted: History.AcceptedPush, settledAt: Instant
+        _ answer: Answer, of device: Key<Device>, in accepted: History.AcceptedPush, isLapsed: Bool,
+        settledAt: Instant
     ) -> [String] {
         let push = accepted.push
         let entry = ledger[push.key, device]
@@ -119,7 +123,7 @@ struct Verdict {
         if doubts == 0, !mayHurry, entry.isHurried {
             found.append("\(name) was told again before the time that its provider named")
         }
-        let isInDoubt = history.isLapsed(push.key, device) || doubts + unanswered > 0
+        let isInDoubt = isLapsed || doubts + unanswered > 0
         if !isFounded(answer, on: entry, of: push, isInDoubt: isInDoubt, settledAt: settledAt) {
             found.append("\(name) is \(answer.name), its provider said \(entry.outcomes)")
         }
