@@ -31,8 +31,8 @@ extension AdminService {
         guard author.credentials != .operator else { return }
         let plain = Set(try await store.plainOpenEndpoints(.acrobitsMediator).map(\.application))
         guard plain.contains(application.key) else { return }
-        guard try await store.acrobitsAppIDs(named: name, of: plain.subtracting([application.key])).isEmpty == false
-        else { return }
+        let others = try await store.acrobitsAppIDs(named: name, of: plain.subtracting([application.key]))
+        guard !others.isEmpty else { return }
         throw StoreError.conflict(
             "another application that the mediator's path without a key leads to has the app id: an operator has to set it"
         )

@@ -16,7 +16,6 @@ package struct MediatorRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let accepted = AcceptedPushes()
-    private let callers = PlainCallers()
     private let counters = Dictionary(
         uniqueKeysWithValues: MediatorAnswer.codes.map {
             ($0, Counter(metric: .acrobitsCalls, [("code", String($0))]))
@@ -70,15 +69,7 @@ package struct MediatorRoutes: Sendable {
             let (mediator, _) = try await endpoints.endpoint(.acrobitsMediator, key: key, of: request, context)
             return Served([mediator], isAdmitted: true)
         }
-        let site = requestLimiter.site(of: request, context)
-        let found: [OpenEndpoint]?
-        if let count = callers.endpoints(of: site) {
-            try requestLimiter.admit(.sender, callers: count, at: site)
-            found = try await plainMediators(request, context)
-        } else {
-            found = try await requestLimiter.lookUp(of: request, context) { try await plainMediators(request, context) }
-        }
-        callers.note(site, found?.count)
+        let found = try await endpoints.plain(request, context) { try await plainMediators(request, context) }
         guard let found else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
         return Served(found)
     }
@@ -168,8 +159,9 @@ package struct MediatorRoutes: Sendable {
             let answer: MediatorAnswer
             do {
                 answer = try await sent(route, message, served, context)
-            } catch  where !all.isEmpty {
+            } catch {
                 // The messages before it are accepted, and are not to be sent again.
+                guard !all.isEmpty else { throw error }
                 context.logger.warning("a message of a batch failed", metadata: ["error": "\(error)"])
                 answer = .failed
             }

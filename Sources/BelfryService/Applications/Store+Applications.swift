@@ -153,6 +153,11 @@ extension WriteSession {
     /// As `check`; others that do so wait, so that what they count together keeps a limit.
     func checkAlone(_ application: Key<Application>) throws {
         try check(application)
+        try lock(application)
+    }
+
+    /// Others that lock the application wait until the transaction ends.
+    func lock(_ application: Key<Application>) throws {
         try prepared(ApplicationStatements.lock).send(application)
     }
 
@@ -222,7 +227,6 @@ enum ApplicationStatements {
         SELECT 1 /* applications.lock_for_update */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
         """
 
-    /// Serializes changes of one application's map.
     static let lock: SQLText = """
         SELECT 1 /* applications.lock */ FROM application WHERE id = $1 \(SQLText.forNoKeyUpdate)
         """

@@ -92,6 +92,11 @@ extension ImportMark {
 }
 
 enum DeviceStatements {
+    static let holdActive: SQLText = """
+        SELECT 1 /* devices.hold_active */ FROM device
+         WHERE id = $1 AND platform_id = $2 AND reach > 0 \(SQLText.forNoKeyUpdate)
+        """
+
     static let byKey: SQLText = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id,

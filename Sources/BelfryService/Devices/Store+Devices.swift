@@ -156,7 +156,7 @@ extension WriteSession {
 
     /// Whether the device is active, which it stays until the end of the transaction.
     func isActive(_ device: Key<Device>, on platform: Key<Platform>) throws -> Bool {
-        try prepared(WebPushStatements.holdDevice).hasRow(device, platform)
+        try prepared(DeviceStatements.holdActive).hasRow(device, platform)
     }
 }
 

@@ -8,7 +8,6 @@ package struct GeneroRoutes: Sendable {
 
     private let services: Services
     private let check: OpenEndpointCheck
-    private let callers = PlainCallers()
 
     package init(_ services: Services) {
         self.services = services
@@ -117,32 +116,19 @@ extension GeneroRoutes {
         _ request: Request, _ context: APIContext, _ application: @Sendable () async throws -> Application?
     ) async throws -> Response {
         guard let application = try await application() else { throw APIError.missing("path") }
-        let limiter = services.requestLimiter
-        let site = limiter.site(of: request, context)
-        let isKnown = callers.endpoints(of: site) != nil
-        if isKnown { try limiter.admit(.endpoints(of: application.key)) }
-        let endpoint =
-            isKnown
-            ? try await plainEndpoint(of: application, request, context)
-            : try await limiter.lookUp(of: request, context) {
-                try await plainEndpoint(of: application, request, context)
-            }
-        callers.note(site, endpoint.map { _ in 1 })
-        guard let endpoint else { throw APIError.missing("path") }
-        if !isKnown { try limiter.admit(.endpoints(of: application.key)) }
+        let found = try await check.plain(request, context) {
+            let endpoint = try await services.store.openEndpoints(of: application.key)
+                .first { $0.kind == .genero && check.admits($0, request, context) }
+            return endpoint.map { [$0] }
+        }
+        guard let endpoint = found?.first else { throw APIError.missing("path") }
+        try services.requestLimiter.admit(.endpoints(of: application.key))
         switch request.method {
         case .get: return Self.greeting()
         case .head: return Self.greeting().createHeadResponse()
         case .post: return try await answer(Self.command(of: request), request, of: application, endpoint)
         default: return Self.text(.badRequest, "Bad request")
         }
-    }
-
-    private func plainEndpoint(
-        of application: Application, _ request: Request, _ context: APIContext
-    ) async throws -> OpenEndpoint? {
-        try await services.store.openEndpoints(of: application.key)
-            .first { $0.kind == .genero && check.admits($0, request, context) }
     }
 
     /// The last part of a path, where the part before it is the original's; empty otherwise.

@@ -81,11 +81,13 @@ extension Admin {
 package struct OpenEndpointCheck: Sendable {
     private let store: any Store
     private let requestLimiter: RequestLimiter
-    /// Keys that led somewhere, by their hashes.
     private let known = Known()
 
     private final class Known: Sendable {
+        /// Keys that led somewhere, by their hashes.
         let keys = Mutex(BoundedCache<[UInt8], Bool>(countMax: 16_384))
+        /// The addresses that a path without a key served, with their numbers of endpoints.
+        let sites = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
     }
 
     package init(store: any Store, requestLimiter: RequestLimiter) {
@@ -115,6 +117,25 @@ package struct OpenEndpointCheck: Sendable {
         return found
     }
 
+    /// The endpoints that a path without a key leads the caller to; nil for none. Requests of an address that it served before are counted
+    /// before the database is asked, and those of any other as guesses.
+    func plain(
+        _ request: Request, _ context: APIContext, _ find: () async throws -> [OpenEndpoint]?
+    ) async throws -> [OpenEndpoint]? {
+        let site = requestLimiter.site(of: request, context)
+        let found: [OpenEndpoint]?
+        if let count = known.sites.withLock({ $0.value(for: site) }) {
+            try requestLimiter.admit(.sender, callers: count, at: site)
+            found = try await find()
+        } else {
+            found = try await requestLimiter.lookUp(of: request, context, find)
+        }
+        known.sites.withLock { sites in
+            if let found { sites.set(found.count, for: site) } else { sites.remove(site) }
+        }
+        return found
+    }
+
     /// Whether the caller is let in, where the path names no key.
     package func admits(_ endpoint: OpenEndpoint, _ request: Request, _ context: APIContext) -> Bool {
         guard !endpoint.allowed.isEmpty else { return true }
@@ -130,18 +151,5 @@ package struct OpenEndpointCheck: Sendable {
         else { return nil }
         try requestLimiter.admit(.endpoints(of: application.key))
         return (endpoint, application)
-    }
-}
-
-/// The addresses that a path without a key served, with their numbers of endpoints: their requests are counted before the database is asked.
-final class PlainCallers: Sendable {
-    private let counts = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
-
-    func endpoints(of site: NetworkAddress) -> Int? { counts.withLock { $0.value(for: site) } }
-
-    func note(_ site: NetworkAddress, _ count: Int?) {
-        counts.withLock { counts in
-            if let count { counts.set(count, for: site) } else { counts.remove(site) }
-        }
     }
 }

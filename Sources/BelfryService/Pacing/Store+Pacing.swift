@@ -10,7 +10,7 @@ extension Store {
         guard requests.contains(where: { !$0.pacing.caps.isEmpty }) else { return found.map(\.2) }
         return try await write { session in
             // Nodes that count for the same application wait for one another.
-            _ = try session.prepared(ApplicationStatements.lock).hasRow(application)
+            try session.lock(application)
             var uses = try session.uses(of: Set(devices.values.map(\.holder)), application)
             let verdicts = found.map { request, devices, quiet in
                 request.verdicts(on: devices, quiet, counting: &uses, at: session.now)

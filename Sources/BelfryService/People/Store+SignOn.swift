@@ -37,7 +37,7 @@ extension Store {
 extension WriteSession {
     func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
         guard let role, role != person.role else { return person }
-        // Keys that the person is making are there, or refused.
+        // A key that the person is making at this moment is found below, or is refused.
         _ = try held(person.key)
         try endIssued(by: person.key, beyond: role)
         try change(

@@ -1,6 +1,6 @@
 /// Changes geofences of one application within a write, and makes the stamps and updates that follow.
 ///
-/// The caller has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.
+/// The caller has locked the application's row (`WriteSession.lock`), so that stamps ascend as commits do.
 struct GeofenceWriter<Session: WriteSession> {
     let session: Session
     let application: Key<Application>

@@ -3,7 +3,7 @@ extension Store {
     package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
         try await write { session in
             // Fixed lock order; avoids deadlocks.
-            try session.lockMap(of: application)
+            try session.lock(application)
             try session.check(application)
             return try GeofenceWriter(session: session, application: application).create(plan)
         }
@@ -20,7 +20,7 @@ extension Store {
         _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
     ) async throws -> [Key<Geofence>] {
         try await write { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             try session.check(application)
             let writer = GeofenceWriter(session: session, application: application)
             try writer.raiseStamp(to: lastModified)
@@ -51,7 +51,7 @@ extension Store {
         change: @escaping @Sendable (GeofencePlan) throws -> GeofencePlan
     ) async throws -> Geofence? {
         try await writeChange { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard let old = try session.db.geofence(key, of: application) else { throw Unchanged<Geofence?>(nil) }
             let plan = try change(old.plan)
             guard plan != old.plan else { return old }
@@ -62,7 +62,7 @@ extension Store {
     /// An unreadable geofence can be deleted too.
     package func delete(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Bool {
         try await writeIfFound { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard let geofence = try session.db.geofenceHead(key, of: application) else { return false }
             try GeofenceWriter(session: session, application: application).delete(geofence)
             return true
@@ -89,7 +89,7 @@ extension Store {
             let due = try session.prepared(GeofenceStatements.due).all(session.now, Self.turnStride) { row in
                 (key: Key<Geofence>(row.integer(0)), application: Key<Application>(row.integer(1)))
             }
-            for application in Set(due.map(\.application)).sorted() { try session.lockMap(of: application) }
+            for application in Set(due.map(\.application)).sorted() { try session.lock(application) }
             for (key, application) in due {
                 // Another node may have advanced it before the map was locked.
                 guard

@@ -3,7 +3,7 @@ extension Store {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await write { session in
             // Fixed lock order; avoids deadlocks.
-            try session.lockMap(of: application)
+            try session.lock(application)
             try session.check(application)
             try session.check(.locationGroups, of: application)
             let locations = try session.locations(plan.locations, of: application, field: "location_ids")
@@ -40,7 +40,7 @@ extension Store {
         change: @escaping @Sendable (LocationGroupPlan) throws -> LocationGroupPlan
     ) async throws -> LocationGroup? {
         try await writeChange { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard let old = try session.db.locationGroup(key, of: application) else {
                 throw Unchanged<LocationGroup?>(nil)
             }
@@ -62,7 +62,7 @@ extension Store {
 
     package func delete(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> Bool {
         try await writeIfFound { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard try session.prepared(LocationGroupStatements.byKey).hasRow(key, application) else { return false }
             let users = try session.prepared(GeofenceStatements.usingGroup).all(key) { "geofence \($0.integer(0))" }
             guard users.isEmpty else {

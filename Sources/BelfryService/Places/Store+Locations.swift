@@ -34,7 +34,7 @@ extension Store {
         change: @escaping @Sendable (Place) throws -> Place
     ) async throws -> Location? {
         try await writeChange { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard let old = try session.db.location(key, of: application) else { throw Unchanged<Location?>(nil) }
             let place = try change(old.place)
             guard place != old.place else { return old }
@@ -50,7 +50,7 @@ extension Store {
     /// location.
     package func delete(_ key: Key<Location>, of application: Key<Application>) async throws -> Bool {
         try await writeIfFound { session in
-            try session.lockMap(of: application)
+            try session.lock(application)
             guard try session.prepared(LocationStatements.byKey).hasRow(key, application) else { return false }
             try session.checkUnused(key)
             try session.prepared(LocationStatements.delete).send(key)
@@ -61,11 +61,6 @@ extension Store {
 }
 
 extension WriteSession {
-    /// Serializes changes of one application's map, until the end of the transaction.
-    func lockMap(of application: Key<Application>) throws {
-        try prepared(ApplicationStatements.lock).send(application)
-    }
-
     fileprivate func checkUnused(_ key: Key<Location>) throws {
         let users =
             try prepared(LocationStatements.geofences).all(key) { "geofence \($0.integer(0))" }

@@ -165,11 +165,6 @@ extension WebPushEndpoint {
 }
 
 enum WebPushStatements {
-    static let holdDevice: SQLText = """
-        SELECT 1 /* web_push.hold_device */ FROM device
-         WHERE id = $1 AND platform_id = $2 AND reach > 0 \(SQLText.forNoKeyUpdate)
-        """
-
     /// Scans `web_push_endpoint_device`.
     static let count: SQLText = """
         SELECT count(*) /* web_push.count */ FROM web_push_endpoint WHERE platform_id = $1 AND device_id = $2
