@@ -153,6 +153,8 @@ struct AccessTokenSchedule {
     static let margin = Duration.seconds(10)
     static let waitFirst = Duration.seconds(1)
     static let waitLongest = Duration.seconds(60)
+    /// The longest wait that a token server may ask for. A tenant may have named it, and all pushes of a platform wait for its token.
+    static let askedLongest = Duration.seconds(600)
 
     private(set) var isFetching = false
     private var held: Held?
@@ -188,7 +190,7 @@ struct AccessTokenSchedule {
         case .failure(let error):
             let growing = min(Self.waitFirst * (1 << min(failures, 6)), Self.waitLongest)
             failures += 1
-            failure = (error, now + max(growing, error.retryAfter ?? .zero))
+            failure = (error, now + max(growing, min(error.retryAfter ?? .zero, Self.askedLongest)))
             guard let held, now < held.goodUntil else { return .fail(error) }
             return .use(held.grant.token, generation: held.generation)
         }

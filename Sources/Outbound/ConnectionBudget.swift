@@ -61,6 +61,8 @@ final class HostPermits: ConnectionPermits {
     init(_ budget: ConnectionBudget) { self.budget = budget }
 
     var isHeld: Bool { held.withLock { $0.count > 0 } }
+    /// Whether the host has ever answered.
+    var isKnown: Bool { held.withLock { $0.isKnown } }
 
     func take() -> Bool { budget.take(self) }
 

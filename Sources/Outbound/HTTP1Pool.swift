@@ -157,15 +157,20 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
     private func giveUp(
         _ fault: HTTP2Fault, _ failure: HTTP2ConnectError? = nil, where isMeant: (HTTP1Job) -> Bool
     ) {
-        for job in jobs where isMeant(job) {
+        // A connection in the clear says within `close` that it is lost, and this may be called again for what is left.
+        let givenUp = jobs.filter(isMeant)
+        for job in givenUp {
+            jobs.removeAll { $0 === job }
+            if !job.isWritten { dequeue(job) }
+        }
+        for job in givenUp {
             for connection in connections {
                 guard let current = connection.current, current.job === job else { continue }
-                connection.close()
                 job.settle(current.request, .unknown, fault)
+                connection.close()
             }
-            if !job.isWritten { dequeue(job) }
             job.giveUpWaiting(fault)
-            finish(job, failure)
+            job.finish(failure)
         }
     }
 

@@ -17,7 +17,7 @@ public final class HostConnections: Sendable {
         public var http2ConnectionsMax = 8
         /// The most connections to all hosts together. Those that never answered may have half of them.
         public var connectionsMax = 512
-        /// The most hosts that are known at a time.
+        /// The most hosts at a time. Those that never answered may be half of them.
         public var hostsMax = 1_024
         /// The way through a proxy; nil connects directly.
         public var tunnel: Tunnel?
@@ -114,10 +114,13 @@ public final class HostConnections: Sendable {
         let now = NIODeadline.now()
         let (host, dropped) = held.withLock { held -> (PostHost?, [PostHost]) in
             guard !held.isShut else { return (nil, []) }
-            let isNew = held.hosts[key] == nil
-            let dropped = isNew && held.hosts.count >= configuration.hostsMax ? drop(unusedSince: now, in: &held) : []
-            guard !isNew || held.hosts.count < configuration.hostsMax else { return (nil, dropped) }
-            let host = held.hosts[key]?.host ?? makeHost(key.origin, tls)
+            if let known = held.hosts[key]?.host {
+                held.hosts[key]?.users += 1
+                return (known, [])
+            }
+            let dropped = makeRoom(in: &held, at: now)
+            guard hasRoom(in: held) else { return (nil, dropped) }
+            let host = makeHost(key.origin, tls)
             held.hosts[key, default: Entry(host: host, usedAt: now)].users += 1
             return (host, dropped)
         }
@@ -138,9 +141,25 @@ public final class HostConnections: Sendable {
         PostHost(origin, tls: tls, configuration, permits: HostPermits(budget), on: group.next(), logger: logger)
     }
 
+    /// Whether one more host may be known, which has not answered yet.
+    private func hasRoom(in held: Held) -> Bool {
+        let most = max(1, configuration.hostsMax / 2)
+        guard held.hosts.count >= most else { return true }
+        return held.hosts.count < configuration.hostsMax && held.hosts.values.count { !$0.host.permits.isKnown } < most
+    }
+
+    /// Forgets hosts that nothing stands on: those that answered only where the others are not enough.
+    private func makeRoom(in held: inout Held, at now: NIODeadline) -> [PostHost] {
+        guard !hasRoom(in: held) else { return [] }
+        let strangers = drop(unusedSince: now, in: &held) { !$0.permits.isKnown }
+        return held.hosts.count < configuration.hostsMax ? strangers : strangers + drop(unusedSince: now, in: &held)
+    }
+
     /// Forgets the hosts that nothing was sent to since then.
-    private func drop(unusedSince time: NIODeadline, in held: inout Held) -> [PostHost] {
-        let unused = held.hosts.filter { $0.value.users == 0 && $0.value.usedAt <= time }
+    private func drop(
+        unusedSince time: NIODeadline, in held: inout Held, where isMeant: (PostHost) -> Bool = { _ in true }
+    ) -> [PostHost] {
+        let unused = held.hosts.filter { $0.value.users == 0 && $0.value.usedAt <= time && isMeant($0.value.host) }
         for key in unused.keys { held.hosts[key] = nil }
         return unused.values.map(\.host)
     }

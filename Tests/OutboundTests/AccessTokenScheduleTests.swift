@@ -42,6 +42,15 @@ import Testing
         #expect(schedule.ask(at: .seconds(40)) == .fetch)
     }
 
+    @Test func `a server that asks for hours is asked sooner`() {
+        var schedule = AccessTokenSchedule()
+        _ = schedule.ask(at: .zero)
+        let closed = AccessTokenError(isRefusal: false, "503", retryAfter: .seconds(43_200))
+        _ = schedule.fetched(.failure(closed), at: .zero)
+        #expect(schedule.ask(at: .seconds(599)) == .fail(closed))
+        #expect(schedule.ask(at: .seconds(600)) == .fetch)
+    }
+
     @Test func `many refusals of one token replace it once`() {
         var schedule = AccessTokenSchedule()
         _ = schedule.ask(at: .zero)

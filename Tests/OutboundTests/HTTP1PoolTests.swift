@@ -84,6 +84,18 @@ import Testing
         }
     }
 
+    @Test func `a silent host is given up once without further connections`() async throws {
+        // A host that never answered may have half of them.
+        try await ScriptedHost.run(configure: { $0.connectionsMax = 4 }) { _ in
+            ScriptedHost.Answer(isSilent: true)
+        } _: { host, outbound in
+            let answers = await outbound.post(
+                batch(host, (0..<9).map { "/\($0)" }), silence: .milliseconds(300), within: .seconds(60))
+            #expect(words(answers).count { $0.hasPrefix("unknown") } == 2)
+            #expect(words(answers).count { $0.hasPrefix("unprocessed") } == 7)
+        }
+    }
+
     @Test func `one unanswered request delays no other of its batch`() async throws {
         try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 2 }) { request in
             ScriptedHost.Answer(isSilent: request.path == "/0")
@@ -223,15 +235,26 @@ import Testing
     }
 
     @Test func `hosts beyond the limit are skipped and others served`() async throws {
-        try await ScriptedHost.run(configure: { $0.hostsMax = 3 }) { _ in
-            ScriptedHost.Answer(isSilent: true)
+        try await ScriptedHost.run(configure: { $0.hostsMax = 6 }) { request in
+            ScriptedHost.Answer(isSilent: request.path != "/known")
         } _: { host, outbound in
+            func url(_ number: Int) -> String { host.url.replacing("127.0.0.1", with: "127.0.0.\(number)") }
+            guard case .response = await outbound.post(url(99) + "/known") else {
+                Issue.record("the host was not spoken to")
+                return
+            }
             var batch = OutboundBatch(OutboundBatch.Shape(headers: [], body: .shared([])))
-            for number in 1...10 { batch.append(url: host.url.replacing("127.0.0.1", with: "127.0.0.\(number)")) }
-            let answers = await outbound.post(batch, silence: .seconds(3), within: .seconds(30))
+            for number in 1...10 { batch.append(url: url(number)) }
+            async let flood = outbound.post(batch, silence: .seconds(3), within: .seconds(30))
+            while host.connections.ever < 4 { await Task.yield() }
+            guard case .response = await outbound.post(url(99) + "/known") else {
+                Issue.record("hosts that answer nothing took the place of one that did")
+                return
+            }
+            let answers = await flood
             let full = answers.count { if case .unprocessed(let fault) = $0 { fault.code == .full } else { false } }
             #expect(full == 7 && answers.count { $0 == .late } == 3)
-            #expect(host.connections.ever == 3)
+            #expect(host.connections.ever == 4)
         }
     }
 }
