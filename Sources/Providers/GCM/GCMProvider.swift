@@ -61,10 +61,10 @@ extension Outcome {
         switch answer {
         case .accepted(_, let canonical): self.init(movedTo: canonical, kind: kind)
         case .rejected(let error, let retryAfter):
-            self.init(error, retryAfter, sentAt)
+            self.init(error, Self.wait(retryAfter), sentAt)
             self = saying("\(error)")
         case .refused(let status, let retryAfter, let words):
-            self.init(gcmStatus: status, retryAfter)
+            self.init(gcmStatus: status, Self.wait(retryAfter))
             self = spoken(by: .request).saying("\(status)", words)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "GCM")
         case .unknown: self = .unanswered

@@ -37,7 +37,7 @@ extension Outcome {
         } else if let fault = error.fault.flatMap({ ConnectionFault($0, detail: error.reason) }) {
             self = .unreachable(fault)
         } else {
-            self = .failed(retryAfter: error.retryAfter).saying("no access token: \(error.reason)")
+            self = .failed(retryAfter: Self.wait(error.retryAfter)).saying("no access token: \(error.reason)")
         }
     }
 
@@ -53,9 +53,9 @@ extension Outcome {
     /// An answer that no table lists: decided by its status.
     init(unlisted status: Int, retryAfter: Duration?) {
         switch status {
-        case 408, 500...: self = .failed(retryAfter: retryAfter)
+        case 408, 500...: self = .failed(retryAfter: Self.wait(retryAfter))
         case 413: self = .refused(.payloadTooLarge)
-        case 429: self = .throttled(retryAfter: retryAfter)
+        case 429: self = .throttled(retryAfter: Self.wait(retryAfter))
         default: self = .refused(.other)
         }
     }

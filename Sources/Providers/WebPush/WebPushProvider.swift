@@ -156,7 +156,7 @@ extension Outcome {
         case (405, _): self = .refused(.methodNotAllowed)
         // Microsoft's service throttles with it.
         case (406, _): self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
-        default: self.init(unlisted: rejection.status, retryAfter: Self.wait(rejection.retryAfter))
+        default: self.init(unlisted: rejection.status, retryAfter: rejection.retryAfter)
         }
     }
 }

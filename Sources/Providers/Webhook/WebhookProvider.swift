@@ -89,7 +89,7 @@ extension Outcome {
             switch status {
             case 300..<400, 401, 403, 404, 410:
                 self = .credentialsRefused("the webhook answered \(status)", by: .request)
-            default: self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
+            default: self.init(unlisted: status, retryAfter: retryAfter)
             }
             self = saying("\(status)", words)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the webhook")
