@@ -107,6 +107,7 @@ package struct ServerConfiguration: Sendable {
         heartbeatPeriod = heartbeat > .zero ? heartbeat : nil
         quotas = Quotas(settings)
         providers = ProviderOptions(settings)
+        delivery.deadlineMax = providers.deadlineMax
         logging = LoggingConfiguration(settings)
         shutdownTimeout = settings.seconds("shutdown.timeout.seconds", default: 30, in: 1...600)
         shutdownDelay = settings.seconds("shutdown.delay.seconds", default: 0, in: 0...300)

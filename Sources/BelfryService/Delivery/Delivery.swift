@@ -26,7 +26,8 @@ package struct Delivery: Service {
     ) {
         DeliveryMetric.declare()
         let worker = DeliveryWorker(
-            store: store, providers: providers, policy: policy, clock: clock, lease: options.lease, random: random,
+            store: store, providers: providers, policy: policy, clock: clock, lease: options.lease,
+            begunWithin: options.begunWithin, random: random,
             deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),
             credentials: CredentialsJudge(store: store, clock: clock, lease: options.lease, logger: logger),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), pushObserver: pushObserver,

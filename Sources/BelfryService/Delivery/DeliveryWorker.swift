@@ -10,8 +10,10 @@ struct DeliveryWorker: Sendable {
     let providers: any ProviderDirectory
     let policy: RetryPolicy
     let clock: any WallClock
-    /// How long a claim holds. A worker that gets through half of it with a burst hands back what it has not sent.
+    /// How long a claim holds.
     let lease: Duration
+    /// How long after the claim a worker begins to send. It hands back what is left of a burst then.
+    let begunWithin: Duration
     let random: @Sendable () -> Double
     let deadTokenBreakers: DeadTokenBreakers
     let credentials: CredentialsJudge
@@ -26,23 +28,25 @@ struct DeliveryWorker: Sendable {
     /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
     func deliver(_ burst: [Batch]) async {
         var open = burst[...]
-        let end = clock.now + lease / 2
+        let claimedAt = clock.now
         do {
             while !open.isEmpty {
                 // The rest would lapse while it is sent, and be sent twice.
-                guard clock.now < end else { return try await handBack(Array(open)) }
-                let (loads, prepared): ([BatchLoad?], Prepared)
+                guard clock.now < claimedAt + begunWithin else { return try await handBack(Array(open)) }
                 do {
-                    loads = try await load(Array(open))
-                    prepared = try await prepare(
-                        zip(open, loads).compactMap { batch, load in load.map { LoadedBatch(batch: batch, load: $0) } })
-                } catch {
-                    // No device was notified yet.
-                    try await handBack(Array(open), after: error is CancellationError ? .zero : Self.pause)
-                    throw error
+                    let loads = try await unsent { try await load(Array(open)) }
+                    let prepared = try await unsent {
+                        try await prepare(
+                            zip(open, loads).compactMap { batch, load in
+                                load.map { LoadedBatch(batch: batch, load: $0) }
+                            })
+                    }
+                    try await deliver(prepared, claimedAt: claimedAt)
+                    open = open.dropFirst(loads.count)
+                } catch let error as Unsent {
+                    try await handBack(Array(open), after: error.cause is CancellationError ? .zero : Self.pause)
+                    throw error.cause
                 }
-                try await deliver(prepared, by: end)
-                open = open.dropFirst(loads.count)
             }
         } catch is CancellationError {
             return
@@ -51,6 +55,19 @@ struct DeliveryWorker: Sendable {
             logger.error(
                 "batches were not settled: they are handed back, or their leases will lapse",
                 metadata: ["batch.keys": "\(open.map(\.key))", "error": "\(error)"])
+        }
+    }
+
+    /// A fault before any device was notified.
+    private struct Unsent: Error { let cause: any Error }
+
+    private func unsent<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as ProviderError {
+            throw error
+        } catch {
+            throw Unsent(cause: error)
         }
     }
 
@@ -99,10 +116,11 @@ struct DeliveryWorker: Sendable {
     /// How long batches wait that could not be read.
     private static let pause = Duration.seconds(10)
 
-    private func deliver(_ prepared: Prepared, by end: Instant) async throws {
+    private func deliver(_ prepared: Prepared, claimedAt: Instant) async throws {
         guard let platform = prepared.platform else { return }
-        let sent = checkDeadTokens(try await send(prepared, by: end, on: platform), on: platform)
-        let areSettled = try await store.settle(sent.map(\.settlement))
+        let sent = checkDeadTokens(
+            try await send(prepared, by: claimedAt + begunWithin, on: platform), on: platform)
+        let areSettled = try await settle(sent.map(\.settlement), by: claimedAt + lease)
         for (sent, isSettled) in zip(sent, areSettled) {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
         }
@@ -116,6 +134,21 @@ struct DeliveryWorker: Sendable {
             pushObserver.pushMayHaveChanged(sent.part.load.push.head)
         }
     }
+
+    /// Without their settlement batches are sent again, and devices notified twice: it is tried until the leases lapse.
+    private func settle(_ settlements: [Settlement], by end: Instant) async throws -> [Bool] {
+        while true {
+            do {
+                return try await store.settle(settlements)
+            } catch {
+                guard clock.now < end, !(error is CancellationError) else { throw error }
+                logger.warning("batches were not settled, and are tried again", metadata: ["error": "\(error)"])
+            }
+            try await clock.sleep(for: Self.settlementPause)
+        }
+    }
+
+    private static let settlementPause = Duration.seconds(1)
 
     /// Batches of a platform before anything is sent.
     private struct Prepared {
@@ -156,7 +189,7 @@ struct DeliveryWorker: Sendable {
             return sent
         }
         do {
-            let provider = try await providers.provider(for: platform)
+            let provider = try await unsent { try await providers.provider(for: platform) }
             let outcomes = try await send(open, prepared.verdicts, until: end, by: provider, on: platform)
             let parkRequest =
                 credentials.areInQuestion(outcomes, on: platform)
@@ -247,10 +280,14 @@ struct DeliveryWorker: Sendable {
                 return LoadedBatch(batch: part.batch, load: load)
             }.filter { !$0.load.recipients.isEmpty }
             guard !forms.isEmpty, outcomes.isEmpty || clock.now < end else { continue }
-            for (form, answers) in zip(forms, try await send(forms, by: provider, on: platform)) {
-                for (recipient, outcome) in zip(form.load.recipients, answers) {
-                    outcomes[form.batch.key, default: [:]][recipient.device] = outcome
+            do {
+                for (form, answers) in zip(forms, try await send(forms, by: provider, on: platform)) {
+                    for (recipient, outcome) in zip(form.load.recipients, answers) {
+                        outcomes[form.batch.key, default: [:]][recipient.device] = outcome
+                    }
                 }
+            } catch is Unsent where !outcomes.isEmpty {
+                continue
             }
         }
         return parts.map { part in
@@ -267,7 +304,9 @@ struct DeliveryWorker: Sendable {
         guard !platform.parkedServices.isEmpty else {
             return await send(parts.map { ($0.load.push, $0.load.recipients) }, by: provider, on: platform.kind)
         }
-        let held = try await credentials.hold(parts.map(\.load.recipients), by: provider, on: platform)
+        let held = try await unsent {
+            try await credentials.hold(parts.map(\.load.recipients), by: provider, on: platform)
+        }
         let open = zip(parts, held).map { part, held in
             (part.load.push, zip(part.load.recipients, held).filter { $1 == nil }.map(\.0))
         }

@@ -86,6 +86,8 @@ package struct DeliveryOptions: Sendable {
     package var batchesPerStep: Int
     /// The length of a lease. Longer than any provider takes to answer for a batch.
     package var lease: Duration
+    /// The longest that a provider may take for a batch.
+    package var deadlineMax = Duration.zero
     /// How long to wait for a hint before polling.
     package var poll: Duration
     package var deadTokenBreaker: DeadTokenBreaker
@@ -106,4 +108,7 @@ package struct DeliveryOptions: Sendable {
         self.poll = poll
         self.deadTokenBreaker = deadTokenBreaker
     }
+
+    /// How long after a claim sending may begin, so that it has ended and is settled before the lease lapses.
+    var begunWithin: Duration { min(lease / 2, max(.seconds(1), lease - deadlineMax * 11 / 10)) }
 }

@@ -29,13 +29,18 @@ package struct Settlement: Sendable, Hashable {
     /// A device whose token is dead, by a verdict that names a time.
     package struct DeadToken: Sendable, Hashable {
         package let device: Key<Device>
+        /// The token that was used: a device that has another by now stays active. nil for any.
+        package let token: DeviceToken?
         /// Devices that registered later stay active.
         package let since: Instant
 
-        package init(device: Key<Device>, since: Instant) {
+        package init(device: Key<Device>, token: DeviceToken? = nil, since: Instant) {
             self.device = device
+            self.token = token
             self.since = since
         }
+
+        package func names(_ token: DeviceToken?) -> Bool { self.token == nil || self.token == token }
     }
 
     /// A device that its provider now knows by another token. `TokenMove` decides the consequence.
@@ -238,7 +243,9 @@ private struct Draft {
             answers[index] = .refused(refusal)
         case .gone(let since, _):
             answers[index] = .gone
-            if let since { deadTokens.append(Settlement.DeadToken(device: batch.devices[index], since: since)) }
+            if let since {
+                deadTokens.append(Settlement.DeadToken(device: recipient.device, token: recipient.token, since: since))
+            }
         case .throttled(let retryAfter, _), .failed(let retryAfter, _):
             asked[index] = retryAfter ?? .zero
         case .unreachable:

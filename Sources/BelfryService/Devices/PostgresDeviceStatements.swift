@@ -53,12 +53,12 @@ enum PostgresDeviceStatements {
     /// Deactivates a device whose row is locked.
     static let cede = "UPDATE device /* devices.cede */ SET reach = 0 WHERE id = $1"
 
-    /// Deactivates devices that registered before the time of their verdict. Looks each up in the primary key.
+    /// Deactivates devices that registered before the time of their verdict and have its token. Looks each up in the primary key.
     static let deactivateDeadTokens = """
         UPDATE device /* devices.deactivate_dead_tokens */ SET reach = 0
-          FROM unnest($2, $3) AS dead (id, since_ms)
+          FROM unnest($2, $3, $4) AS dead (id, token, since_ms)
          WHERE device.id = ANY ($2) AND device.id = dead.id AND platform_id + 0 = $1 AND reach + 0 > 0
-           AND registered_at_ms < since_ms
+           AND registered_at_ms < since_ms AND (dead.token IS NULL OR dead.token = device.token)
         RETURNING device.id, topics
         """
 

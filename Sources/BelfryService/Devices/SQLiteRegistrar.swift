@@ -173,7 +173,7 @@ extension SQLiteWriteSession {
         for deadToken in deadTokens {
             guard
                 let row = try device(deadToken.device, on: platform), row.reach != .inactive,
-                comebacks.lastRegistration(of: row) < deadToken.since
+                deadToken.names(row.token), comebacks.lastRegistration(of: row) < deadToken.since
             else { continue }
             try deactivate(row, on: platform, as: loss)
         }

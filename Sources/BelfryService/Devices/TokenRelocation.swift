@@ -65,7 +65,8 @@ extension PostgresWriteSession {
         var postings = PostingChanges()
         var gone: [Key<Device>] = []
         try prepared(PostgresDeviceStatements.deactivateDeadTokens).each(
-            platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.since))
+            platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.token?.bytes)),
+            PostgresArray(deadTokens.map(\.since))
         ) { row in
             let topics = try row.withBlob(1) { try TopicList.decode($0) }
             postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])

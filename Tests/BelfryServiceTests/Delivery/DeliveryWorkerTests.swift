@@ -44,6 +44,30 @@ import Testing
         #expect(provider.ledger.totalAttempts == 1)
     }
 
+    @Test func `a settlement that fails is tried again`() async throws {
+        try await fanOutOneBatch()
+        let batch = try #require(try await claim())
+        let disk = FullDisk(base: store, failures: 3)
+        let provider = FakeProvider(clock: clock)
+        let worker = DeliveryWorker.byHand(disk, provider, clock: clock)
+        async let delivery: Void = worker.deliver([batch])
+        for _ in 0..<3 {
+            while !clock.advanceToNextSleeper() { await Task.yield() }
+        }
+        await delivery
+        clock.advance(by: .seconds(60))
+        #expect(try await claim() == nil, "it was settled")
+        #expect(provider.ledger.totalAttempts == 1)
+    }
+
+    @Test func `a fault before sending leaves no device unknown`() async throws {
+        try await fanOutOneBatch(.atMostOnce)
+        let batch = try #require(try await claim())
+        await DeliveryWorker.byHand(store, CutOffProviders(), clock: clock).deliver([batch])
+        let again = try #require(try await claim())
+        #expect(again.key == batch.key && !again.isLapsed)
+    }
+
     private var worker: DeliveryWorker {
         .byHand(CalledOffStore(base: store), FakeProvider(clock: clock), clock: clock)
     }
@@ -67,10 +91,17 @@ import Testing
 extension DeliveryWorker {
     /// A worker that a test calls batch by batch.
     static func byHand(_ store: any DeliveryStore, _ provider: any Provider, clock: any WallClock) -> DeliveryWorker {
+        byHand(store, FakeProviders { _ in provider }, clock: clock)
+    }
+
+    static func byHand(
+        _ store: any DeliveryStore, _ providers: any ProviderDirectory, clock: any WallClock
+    ) -> DeliveryWorker {
         let log = CapturedLog().logger
         return DeliveryWorker(
-            store: store, providers: FakeProviders { _ in provider }, policy: RetryPolicy(), clock: clock,
-            lease: .seconds(60), random: { 0.5 }, deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
+            store: store, providers: providers, policy: RetryPolicy(), clock: clock,
+            lease: .seconds(60), begunWithin: .seconds(30), random: { 0.5 },
+            deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
             credentials: CredentialsJudge(store: store, clock: clock, lease: .seconds(60), logger: log),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: log), pushObserver: NoPushObserver(),
             linkKeys: NoLinkKeys(), logger: log)
@@ -85,6 +116,33 @@ private final class CountedDisk: ForwardedPorts {
     init(base: any DeliveryPorts) { self.base = base }
 
     func awaitDisk() async throws { waits.withLock { $0 += 1 } }
+}
+
+/// Fails to store settlements some times.
+private final class FullDisk: ForwardedPorts {
+    let base: any DeliveryPorts
+    let failures: Mutex<Int>
+
+    init(base: any DeliveryPorts, failures: Int) {
+        self.base = base
+        self.failures = Mutex(failures)
+    }
+
+    func settle(_ settlements: [Settlement]) async throws -> [Bool] {
+        let fails = failures.withLock { left in
+            defer { left = max(0, left - 1) }
+            return left > 0
+        }
+        if fails { throw StoreError.overloaded(retryAfter: .seconds(1)) }
+        return try await base.settle(settlements)
+    }
+}
+
+/// Makes no provider, as where the server stops meanwhile.
+private struct CutOffProviders: ProviderDirectory {
+    func provider(for platform: Platform) async throws -> any Provider { throw CancellationError() }
+
+    func room() -> [Key<Platform>: Int] { [:] }
 }
 
 /// Its reads are cut off, as those of a task that is cancelled are.

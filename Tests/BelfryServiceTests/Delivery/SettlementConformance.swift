@@ -134,6 +134,22 @@ import Testing
     }
 
     @Test(arguments: Engine.withModel)
+    func `a verdict on an earlier token spares its device`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("old")
+            let batch = try await fixture.claimBatch()
+            try await fixture.register("new", as: device.uuid)
+            let since = fixture.clock.now + .seconds(1)
+            func settle(_ token: DeviceToken?) async throws -> Bool {
+                let dead = Settlement.DeadToken(device: device.key, token: token, since: since)
+                _ = try await fixture.ports.settle(Settlement(batch, all: .gone, deadTokens: [dead]))
+                return try await fixture.devices(.active) == [device.key]
+            }
+            #expect(try await settle(device.token))
+        }
+    }
+
+    @Test(arguments: Engine.withModel)
     func `a device its provider knows by another token has that`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let device = try await fixture.register("old", topics: .replace(["t"]), user: .set("u"))

@@ -39,7 +39,8 @@ import Testing
     @Test func `gone with a time deactivates`() {
         let settlement = settle([.accepted, .gone(since: .zero)])
         #expect(settlement.answers == [.accepted, .gone])
-        #expect(settlement.deadTokens == [Settlement.DeadToken(device: Key(2), since: .zero)])
+        let token = BatchLoad.sample(settlement.batch.devices).recipients[1].token
+        #expect(settlement.deadTokens == [Settlement.DeadToken(device: Key(2), token: token, since: .zero)])
         #expect(settlement.retryAt == nil)
     }
 
@@ -325,8 +326,12 @@ import Testing
             #expect(before == after, "seed \(seed)")
         }
         checkTimeout(settlement, of: batch, outcomes, to: recipients, seed: seed)
-        let deadTokens = zip(recipients, outcomes).compactMap { device, outcome in
-            if case .gone(let since?, _) = outcome { Settlement.DeadToken(device: device, since: since) } else { nil }
+        let deadTokens = zip(BatchLoad.sample(recipients).recipients, outcomes).compactMap { recipient, outcome in
+            if case .gone(let since?, _) = outcome {
+                Settlement.DeadToken(device: recipient.device, token: recipient.token, since: since)
+            } else {
+                nil
+            }
         }
         #expect(settlement.deadTokens == deadTokens, "seed \(seed)")
         #expect(settlement.parkRequest == nil, "seed \(seed)")

@@ -26,7 +26,7 @@ import Testing
         Plan(PostgresDeviceStatements.byToken, "bigint[], uuid[]", "using device_token"),
         Plan(PostgresDeviceStatements.hold, "bigint[]", "using device_pkey"),
         Plan(PostgresDeviceStatements.count, "bigint", "Index Only Scan using device_reach"),
-        Plan(PostgresDeviceStatements.deactivateDeadTokens, "bigint, bigint[], bigint[]", "using device_pkey"),
+        Plan(PostgresDeviceStatements.deactivateDeadTokens, "bigint, bigint[], bytea[], bigint[]", "using device_pkey"),
         Plan(
             PostingStatements.active, "bigint, bigint, bigint", "Index Only Scan using device_reach",
             sorts: true),

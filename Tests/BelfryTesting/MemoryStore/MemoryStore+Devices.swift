@@ -107,7 +107,9 @@ extension Contents {
     }
 
     mutating func deactivate(_ deadToken: Settlement.DeadToken) {
-        guard let device = devices[deadToken.device], device.registeredAt < deadToken.since else { return }
+        guard let device = devices[deadToken.device], device.registeredAt < deadToken.since,
+            deadToken.names(device.token)
+        else { return }
         devices[deadToken.device] = device.with(token: device.token, isActive: false)
     }
 }
