@@ -65,10 +65,10 @@ package struct Server: Sendable {
         if let notice = descriptors.notice { logger.warning("\(notice)") }
         try configuration.demandListeners()
         try await configuration.storage.demandConnections(attempts: 3)
+        // Before the database is opened, which may migrate it under a server that runs, or while another takes its place.
+        let lock = try await configuration.storage.lock()
         let resources = try await ServerResources(configuration, logger: logger)
-        let lock: DirectoryLock?
         do {
-            lock = try await resources.isShared ? nil : DirectoryLock.take(configuration.storage.directory)
             if lock?.isExclusive == true { try await resources.takeOver(logger) }
         } catch {
             try await resources.close()

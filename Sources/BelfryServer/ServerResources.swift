@@ -40,9 +40,7 @@ package struct ServerResources: Sendable {
             let name = isShared ? "the one that database.url names" : storage.databaseFile
             throw StoreError.unavailable("\(name) is not there; `belfry serve` makes it")
         }
-        if let fault = storage.directoryFault { throw ConfigurationFaults(lines: ["data.directory: \(fault)"]) }
-        try FileManager.default.createDirectory(
-            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try storage.makeDirectory()
         storage.makeFilesPrivate(logger)
         // A database without its ring cannot be read; a new ring beside it would only hide that.
         let keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
@@ -237,6 +235,20 @@ extension StorageConfiguration {
 
     /// The most bytes of the directory's path, with room for the names of files in it.
     private static let pathBytesMax = Int(PATH_MAX) - 256
+
+    /// The lock of a server on its data directory, which is made where it is missing; nil where nodes share a database.
+    func lock() async throws -> DirectoryLock? {
+        guard databaseURL == nil else { return nil }
+        try FileOwner.demandDatabase(at: databaseFile)
+        try makeDirectory()
+        return try await .take(directory)
+    }
+
+    fileprivate func makeDirectory() throws {
+        if let fault = directoryFault { throw ConfigurationFaults(lines: ["data.directory: \(fault)"]) }
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
 
     /// Why the data directory cannot be used or made; nil when it can.
     fileprivate var directoryFault: String? {

@@ -6,7 +6,7 @@ import Synchronization
 /// The machine's clock, except that for this process it never goes back.
 ///
 /// Due times in a local database use this clock. If the machine's clock were set back an hour, due work would wait that
-/// hour. So the process keeps its own time until the machine's has caught up.
+/// hour. So the process keeps a time of its own, at half the speed, until the machine's has caught up.
 package final class ForwardClock: WallClock {
     private let time: Mutex<ForwardTime>
     private let wall = SystemClock()
@@ -23,7 +23,7 @@ package final class ForwardClock: WallClock {
         case nil: break
         case .wentBack(let setback)?:
             logger.error(
-                "the machine's clock went back; this server keeps its own time until it has caught up",
+                "the machine's clock went back; this server keeps its own time, at half the speed, until it has caught up",
                 metadata: ["by": "\(setback)"])
         case .caughtUp?: logger.info("the machine's clock has caught up")
         }
@@ -40,7 +40,7 @@ package struct ForwardTime: Sendable {
         case caughtUp
     }
 
-    /// The last accepted reading of the wall clock.
+    /// The last accepted reading of the wall clock, or the time when that went back.
     private var anchor: (wall: Instant, steady: ContinuousClock.Instant)
     private var last: Instant
     private var isAhead = false
@@ -54,11 +54,15 @@ package struct ForwardTime: Sendable {
     }
 
     package mutating func read(wall: Instant, steady: ContinuousClock.Instant) -> (now: Instant, change: Change?) {
-        let own = anchor.wall + anchor.steady.duration(to: steady)
+        let elapsed = anchor.steady.duration(to: steady)
+        let own = anchor.wall + (isAhead ? elapsed / 2 : elapsed)
         let setback = own - wall
         var change: Change?
         if setback > Self.tolerance {
-            if !isAhead { change = .wentBack(setback) }
+            if !isAhead {
+                change = .wentBack(setback)
+                anchor = (own, steady)
+            }
             isAhead = true
             last = max(last, own)
         } else {
