@@ -37,7 +37,11 @@ struct DevicePages {
         page.sections[0].next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
         if !found.devices.isEmpty {
             page.sections[0].add {
-                ButtonRow([Link("Download as CSV", Self.address(visit, application, [], in: "devices.csv"))])
+                ButtonRow([
+                    Link(
+                        "Download as CSV (the first \(Self.csvRowsMax.grouped))",
+                        Self.address(visit, application, [], in: "devices.csv"))
+                ])
             }
         }
         if found.isCut, !visit.query.isChecked("longer") {

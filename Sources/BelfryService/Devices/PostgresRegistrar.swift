@@ -376,7 +376,7 @@ struct PostgresRegistrar {
         draft.row.registeredAt = min(entry.imported?.lastSeenAt ?? session.now, session.now)
         draft.row.about = registration.about.filled(from: old.row.about)
         draft.row.reach = DeviceState(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
-        draft.row.noteRegistration(entry.imported, by: entry.named, at: session.now)
+        draft.row.noteRegistration(entry.imported?.updating(old.row), by: entry.named, at: session.now)
         switch registration.customUserID {
         case .keep: break
         case .clear: draft.row.customUserID = nil

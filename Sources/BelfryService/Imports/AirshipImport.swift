@@ -1,6 +1,7 @@
 /// A channel of Airship, as `GET /api/channels` lists it.
 ///
-/// Source: docs.airship.com, API reference, "Channel listing" and "Channel object".
+/// Source: docs.airship.com, API reference, "Channel listing" and "Channel object"; "Default attributes" for `ua_…`, and the
+/// device information of events for the other names of `device_attributes`.
 struct AirshipImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         let channel = try JSONValue(json: bytes, field: "row")
@@ -20,13 +21,24 @@ struct AirshipImport: ImportRowParser {
         }
         row.id = channel["channel_id"]?.stringValue
         row.about.alias = channel["alias"]?.stringValue
-        row.customUserID = channel["named_user_id"]?.stringValue
+        row.customUserID = channel["named_user_id"].map { $0.stringValue ?? "" }
         row.topics = try Self.topics(of: channel)
-        row.note(language: nil, timeZone: channel["ios"]?["tz"]?.stringValue)
-        let device = channel["device_attributes"] ?? channel["attributes"]
+        let device = [channel["device_attributes"], channel["attributes"]].compactMap(\.self)
+        func attribute(_ names: String...) -> String? {
+            for name in names {
+                for values in device {
+                    // Airship writes "Unknown" for a country and a language that it does not know.
+                    if let text = values[name]?.stringValue.given, text != "Unknown" { return text }
+                }
+            }
+            return nil
+        }
         row.note(
-            appVersion: device?["app_version"]?.stringValue, country: device?["locale_country_code"]?.stringValue,
-            attributes: channel["attributes"])
+            language: attribute("ua_language", "locale_language_code"),
+            timeZone: channel["ios"]?["tz"]?.stringValue ?? attribute("ua_local_tz", "iana_timezone"))
+        row.note(
+            appVersion: attribute("ua_app_version", "app_version"),
+            country: attribute("ua_country", "locale_country_code"), attributes: channel["attributes"])
         row.note(badge: channel["ios"]?["badge"]?.whole)
         row.lastSeenAt =
             (channel["last_registration"]?.stringValue ?? channel["created"]?.stringValue).flatMap(ImportTime.read)
@@ -39,7 +51,8 @@ struct AirshipImport: ImportRowParser {
     ]
 
     /// Tags of the device stand alone, those of a group are `group:tag`.
-    private static func topics(of channel: JSONValue) throws(InvalidInput) -> [String] {
+    private static func topics(of channel: JSONValue) throws(InvalidInput) -> [String]? {
+        guard channel["tags"] != nil || channel["tag_groups"] != nil else { return nil }
         var topics = try texts(channel["tags"], "tags")
         guard case .object(let groups)? = channel["tag_groups"] else { return topics }
         for (group, tags) in groups.sorted(by: { $0.key < $1.key }) where group != "device" {

@@ -14,20 +14,22 @@ struct AzureImport: ImportRowParser {
         row.kinds = service.kinds
         row.token = try Self.element(service.token, of: text) ?? ""
         // An id such as 8247220326459738692-7748251457295450541-4 names no device to an app.
-        row.topics = (try Self.element("Tags", of: text) ?? "").split(separator: ",").map {
-            String($0.drop { $0 == " " })
-        }
-        let user = row.topics.first { $0.hasPrefix(Self.userTag) }
-        row.customUserID = user.map { String($0.dropFirst(Self.userTag.count)) }
-        row.id = row.topics.first { $0.hasPrefix(Self.installationTag) }.map {
-            String($0.dropFirst(Self.installationTag.count).dropLast())
-        }
-        row.topics.removeAll { $0.hasPrefix("$") }
+        let list = try Self.element("Tags", of: text) ?? ""
+        let tags = list.split(separator: ",").map { String($0.drop { $0 == " " }) }
+        row.customUserID = Self.id("$UserId:", in: tags)
+        row.id = Self.id("$InstallationId:", in: tags)
+        // A handle may have several registrations, each with its own tags.
+        row.addedTopics = tags.filter { !$0.hasPrefix("$") }
         return row
     }
 
     /// Source: "Registration management": an installation has the tags `$InstallationId:{…}` and `$UserId:{…}`.
-    private static let (userTag, installationTag) = ("$UserId:", "$InstallationId:{")
+    private static func id(_ name: String, in tags: [String]) -> String? {
+        tags.first { $0.hasPrefix(name) }.map { tag in
+            let id = tag.dropFirst(name.count)
+            return String(id.hasPrefix("{") && id.hasSuffix("}") ? id.dropFirst().dropLast() : id)
+        }
+    }
 
     private struct Service {
         let element: String

@@ -2,8 +2,7 @@ package import FoundationEssentials
 
 /// A device as another server knew it.
 package struct DeviceImport: Sendable, Hashable {
-    /// The full registration: topics and custom user id are those that the device has, not changes. Its details are kept where none are
-    /// kept yet.
+    /// Topics and a custom user id that the other server does not say are kept. Its details are kept where none are kept yet.
     package let registration: Registration
     /// The UUID that the other server gave the device; nil where that server gave none.
     package let uuid: UUID?
@@ -20,6 +19,16 @@ package struct DeviceImport: Sendable, Hashable {
 
     /// The most devices that are written in one step.
     package static let perWrite = 64
+
+    /// The topics and labels that it needs.
+    var topicNames: Set<String> { registration.topics.wanted.union(registration.labels.names) }
+
+    /// The import for a device that is there. One that is inactive stays so until its app registers: the app unregistered it, a
+    /// provider called its token dead, or an earlier list had it inactive. A device without a token lost it to another device alone.
+    func updating(_ row: DeviceRow) -> DeviceImport {
+        guard row.reach == .inactive, row.token != nil else { return self }
+        return DeviceImport(registration: registration, uuid: uuid, isActive: false, lastSeenAt: lastSeenAt)
+    }
 }
 
 /// The result of importing a device.

@@ -22,6 +22,7 @@ package struct ImportMapping: Sendable, Hashable {
         case osVersion = "os_version"
         case lastSeen = "last_seen"
         case timeZone = "time_zone"
+        case addedTopics = "added_topics"
         case appVersion = "app_version"
         case encryptionKeys = "encryption_keys"
     }
@@ -35,7 +36,7 @@ package struct ImportMapping: Sendable, Hashable {
         .manufacturer: "device_manufacturer", .alias: "device_alias", .active: "active", .lastSeen: "last_seen",
         .language: "language", .timeZone: "time_zone", .badge: "badge",
         .appVersion: "app_version", .country: "country", .attributes: "attributes",
-        .encryptionKeys: "encryption_keys",
+        .encryptionKeys: "encryption_keys", .addedTopics: "added_tags",
     ])
 
     private init(columns: [Field: String]) { self.columns = columns }

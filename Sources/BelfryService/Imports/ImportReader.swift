@@ -26,6 +26,8 @@ package struct ImportReader: Sendable {
     /// Rows up to this one are skipped unread.
     private let skipped: Int
     private var pieces: [RowPiece] = []
+    /// Why the rest of the text cannot be read.
+    private var fault: InvalidInput?
 
     /// - Parameter skipped: the number of rows that were done before.
     package init(_ format: ImportFormat, mapping: ImportMapping = .standard, skipping skipped: Int = 0) {
@@ -75,14 +77,16 @@ package struct ImportReader: Sendable {
         }
     }
 
-    /// Throws `InvalidInput` where the rest of the text cannot be read.
+    /// Where the rest of the text cannot be read, it returns the rows before that, and throws `InvalidInput` from the next call on.
     package mutating func read(_ bytes: some Sequence<UInt8>) throws(InvalidInput) -> [Row] {
-        try splitter.feed(bytes, into: &pieces)
+        if let fault { throw fault }
+        do throws(InvalidInput) { try splitter.feed(bytes, into: &pieces) } catch { fault = error }
         return try rows()
     }
 
     /// Called at the end of the text.
     package mutating func finish() throws(InvalidInput) -> [Row] {
+        if let fault { throw fault }
         try splitter.finish(into: &pieces)
         return try rows()
     }

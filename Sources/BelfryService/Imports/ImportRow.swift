@@ -10,8 +10,12 @@ package struct ImportRow: Sendable, Hashable {
     /// The id as text. If it is not a UUID, the device gets a new one here.
     package var id: String?
     package var about = Device.About()
+    /// Empty clears the id that the device has; nil keeps it.
     package var customUserID: String?
-    package var topics: [String] = []
+    /// All topics of the device; nil keeps those that it has.
+    package var topics: [String]?
+    /// Topics besides those, where the list has a part of the device's topics in each row.
+    package var addedTopics: [String] = []
     package var isActive = true
     package var lastSeenAt: Instant?
     /// Its badge, language and time zone, where its service has them.
@@ -23,7 +27,8 @@ package struct ImportRow: Sendable, Hashable {
 
     package var uuid: UUID? { id.flatMap { UUID(text: $0) } }
 
-    /// The device as one of a platform; throws on the first field that cannot be taken.
+    /// The device as one of a platform; throws on the first field that cannot be taken. Topics with unusable names are skipped, and
+    /// overlong texts about the device are cut: a device is worth more than these.
     package func device(for kind: PlatformKind) throws(InvalidInput) -> DeviceImport {
         guard !token.isEmpty else { throw InvalidInput(field: "token", "is missing") }
         if let customUserID, customUserID.utf16.count > Registration.customUserIDCharactersMax {
@@ -32,13 +37,22 @@ package struct ImportRow: Sendable, Hashable {
                 "is \(customUserID.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
         }
         try kind.check(detail)
-        let user = customUserID.flatMap { $0.isEmpty ? nil : $0 }
+        let user: Registration.Change<String> = customUserID.map { $0.isEmpty ? .clear : .set($0) } ?? .keep
         return DeviceImport(
             registration: try Registration(
-                token: try DeviceToken(token, for: kind), about: about,
-                customUserID: user.map { .set($0) } ?? .clear,
-                topics: .replace(Set(try Topic.normalized(topics, field: "topics"))), detail: detail, profile: profile),
+                token: try DeviceToken(token, for: kind), about: about.cut, customUserID: user, topics: topicChange,
+                detail: detail, profile: profile),
             uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero)
+    }
+
+    private var topicChange: Registration.TopicChange {
+        let added = Self.usable(addedTopics)
+        guard let topics else { return .change(subscribe: added, unsubscribe: []) }
+        return .replace(Self.usable(topics).union(added))
+    }
+
+    private static func usable(_ topics: [String]) -> Set<String> {
+        Set(topics.compactMap { try? Topic.normalized($0, field: "topics") })
     }
 
     /// Notes language and time zone, and skips what is not a language tag or the name of a time zone: a device is
@@ -56,15 +70,32 @@ package struct ImportRow: Sendable, Hashable {
         profile.appVersion = (try? DeviceProfile(appVersion: appVersion, country: nil, attributes: [:]))?.appVersion
         profile.country = (try? DeviceProfile(appVersion: nil, country: country, attributes: [:]))?.country
         guard case .object(let members)? = attributes else { return }
-        for member in members where profile.attributes.count < DeviceLabel.perDevice / 2 {
+        var room = Self.attributeValuesMax
+        for member in members where room > 0 {
             guard let read = try? DeviceProfile.attributes(JSONObject([member])) else { continue }
-            profile.attributes.merge(read) { $1 }
+            for (name, values) in read {
+                profile.attributes[name] = Array(values.prefix(room))
+                room -= min(room, values.count)
+            }
         }
     }
+
+    /// The most values of attributes. A device has room for those of two lists, and for its language, time zone, country and version.
+    private static let attributeValuesMax = (DeviceLabel.perDevice - 4) / 2
 
     /// 0 is the default, and a number that no icon can show is ignored.
     package mutating func note(badge: Int64?) {
         detail.badge = badge.flatMap { 1...BadgeChange.keptMax ~= $0 ? $0 : nil }
+    }
+}
+
+extension Device.About {
+    /// Without the ends of overlong texts.
+    fileprivate var cut: Self {
+        func short(_ text: String?) -> String? { text?.normalized.prefix(bytes: Registration.aboutBytesMax) }
+        return Self(
+            os: short(os), osVersion: short(osVersion), model: short(model), manufacturer: short(manufacturer),
+            alias: short(alias))
     }
 }
 

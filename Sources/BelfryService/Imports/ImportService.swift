@@ -178,7 +178,7 @@ extension ImportService {
         guard let platform = step.first?.platform else { return [] }
         let survey = try await store.importSurvey(of: step.map(\.device), on: platform)
         return zip(step, survey.parties).map { found, parties in
-            let newTopics = found.device.registration.topics.wanted.subtracting(survey.topics)
+            let newTopics = found.device.topicNames.subtracting(survey.topics)
             let row = ImportTrialRow(platform: platform, device: found.device, parties: parties, newTopics: newTopics)
             return (found.number, row)
         }

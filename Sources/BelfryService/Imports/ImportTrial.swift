@@ -32,7 +32,7 @@ struct ImportTrialRow: Sendable {
     let platform: Platform
     let device: DeviceImport
     let parties: ImportSurvey.Parties
-    /// The topics of the device that the application does not have yet.
+    /// The topics and labels of the device that the application does not have yet.
     let newTopics: Set<String>
 }
 
@@ -132,7 +132,7 @@ struct ImportTrialState: Sendable {
         let named = device(uuidPlace(row).flatMap(key(at:)), row.parties.named)
         let token = token(of: row)
         let holder = device(key(at: tokenPlace(row)), row.parties.holder).flatMap { $0.token == token ? $0 : nil }
-        do throws(StoreError) {
+        do {
             switch ImportRules(named: named?.party, holder: holder?.party) {
             case .create:
                 try quotas.check(.devices, use: deviceCount)
@@ -158,7 +158,7 @@ struct ImportTrialState: Sendable {
             case .keep: return .duplicate
             }
         } catch {
-            return .refused(error.description)
+            return .refused("\(error)")
         }
     }
 
@@ -169,8 +169,12 @@ struct ImportTrialState: Sendable {
         return found.map { TrialDevice($0, hash) }
     }
 
-    /// Throws where the row would exceed a quota.
-    private func check(_ row: ImportTrialRow, against old: TrialDevice?) throws(StoreError) {
+    /// Throws where the row would exceed a quota, or give the device too many labels. Those of earlier rows are not known.
+    private func check(_ row: ImportTrialRow, against old: TrialDevice?) throws {
+        let parties = row.parties
+        let met = [(parties.named, parties.ownerLabels), (parties.holder, parties.holderLabels)]
+        let labels = met.first { device, _ in device?.key.rawValue == old?.key }?.1 ?? []
+        _ = try row.device.registration.labels.applied(to: labels)
         if let user = row.device.user.map(hash.hash(text:)), old?.user != user {
             let change = Int64(bitPattern: values[userPlace(user, row)]?.first ?? 0)
             try quotas.check(.userDevices, use: row.parties.userDevices + Int(change))
@@ -215,16 +219,16 @@ private struct TrialDevice: Sendable, Hashable {
     var token: UInt64
     var isActive: Bool
     var mark: ImportMark?
-    var topics: UInt64
     var user: UInt64
     var about: [UInt64]
+    var topics: Set<UInt64>
 
     init(_ device: Device, _ hash: SipHash) {
         key = device.key.rawValue
         token = device.token.map { hash.hash($0.identity) } ?? 0
         isActive = device.isActive
         mark = device.importMark.map { ImportMark(uuid: $0.uuid, importedAt: .zero, stage: $0.stage) }
-        topics = hash.hash(texts: device.topics)
+        topics = Set(device.topics.map(hash.hash(text:)))
         user = device.customUserID.map(hash.hash(text:)) ?? 0
         about = device.about.texts.map { $0.map(hash.hash(text:)) ?? 0 }
     }
@@ -233,9 +237,16 @@ private struct TrialDevice: Sendable, Hashable {
         self.key = key
         self.mark = mark
         token = hash.hash(device.registration.token.identity)
-        isActive = device.isActive
-        topics = hash.hash(texts: device.registration.topics.wanted.sorted())
-        user = device.user.map(hash.hash(text:)) ?? 0
+        // As `DeviceImport.updating`.
+        isActive = device.isActive && (old.map { $0.isActive || $0.token == 0 } ?? true)
+        topics = Set(device.registration.topics.wanted.map(hash.hash(text:)))
+        if case .change = device.registration.topics { topics.formUnion(old?.topics ?? []) }
+        user =
+            switch device.registration.customUserID {
+            case .keep: old?.user ?? 0
+            case .clear: 0
+            case .set(let id): hash.hash(text: id)
+            }
         about = device.registration.about.texts.enumerated().map { place, text in
             text.map(hash.hash(text:)) ?? old?.about[place] ?? 0
         }
@@ -244,19 +255,22 @@ private struct TrialDevice: Sendable, Hashable {
     /// Reads `words`.
     init(key: Int64, _ words: [UInt64]) {
         self.key = key
-        (token, isActive, topics, user) = (words[0], words[1] == 1, words[5], words[6])
+        (token, isActive, user) = (words[0], words[1] == 1, words[5])
         mark = ImportMark.State(rawValue: Int64(bitPattern: words[2])).map { stage in
             ImportMark(
                 uuid: words[3] | words[4] == 0 ? nil : UUID(words: words[3], words[4]), importedAt: .zero, stage: stage)
         }
-        about = Array(words[7...])
+        let rest = words[6...]
+        about = Array(rest.prefix(Device.About.textsCount))
+        topics = Set(rest.dropFirst(Device.About.textsCount))
     }
 
     var words: [UInt64] {
         let uuid = mark?.uuid?.words ?? (0, 0)
-        return [
-            token, isActive ? 1 : 0, UInt64(bitPattern: mark?.stage.rawValue ?? -1), uuid.0, uuid.1, topics, user,
-        ] + about
+        let own: [UInt64] = [
+            token, isActive ? 1 : 0, UInt64(bitPattern: mark?.stage.rawValue ?? -1), uuid.0, uuid.1, user,
+        ]
+        return own + about + topics
     }
 
     /// The device without its token, which another device has from now on.
@@ -278,11 +292,11 @@ extension DeviceImport {
 
 extension Device.About {
     fileprivate var texts: [String?] { [os, osVersion, model, manufacturer, alias] }
+
+    fileprivate static let textsCount = 5
 }
 
 extension SipHash {
     /// Never 0.
     fileprivate func hash(text: String) -> UInt64 { hash(Array(text.utf8)) | 1 }
-
-    fileprivate func hash(texts: [String]) -> UInt64 { hash(text: texts.joined(separator: "\u{0}")) }
 }

@@ -52,15 +52,27 @@ package struct ImportIntake: Sendable {
         while !rest.isEmpty {
             let piece = rest.prefix(ImportReader.pieceBytes)
             rest = rest[piece.endIndex...]
-            guard try await take(try reader.read(piece), write) else { return false }
+            guard try await step(write, { reader throws(InvalidInput) in try reader.read(piece) }) else { return false }
         }
         return true
     }
 
     /// Called at the end of the list.
     package mutating func finish(_ write: Write) async throws -> Bool {
-        guard try await take(try reader.finish(), write) else { return false }
+        guard try await step(write, { reader throws(InvalidInput) in try reader.finish() }) else { return false }
         return try await write(&recorded, waiting.rest())
+    }
+
+    /// Reads some rows. Where the list cannot be read any further, the rows before that are processed before it throws.
+    private mutating func step(
+        _ write: Write, _ read: (inout ImportReader) throws(InvalidInput) -> [ImportReader.Row]
+    ) async throws -> Bool {
+        let rows: [ImportReader.Row]
+        do throws(InvalidInput) { rows = try read(&reader) } catch {
+            guard try await write(&recorded, waiting.rest()) else { return false }
+            throw error
+        }
+        return try await take(rows, write)
     }
 
     private mutating func take(_ rows: [ImportReader.Row], _ write: Write) async throws -> Bool {

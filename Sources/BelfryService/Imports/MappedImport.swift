@@ -21,7 +21,10 @@ struct MappedImport: ImportRowParser {
     }
 
     func row(fields: [String: String]) throws(InvalidInput) -> ImportRow {
-        try row { fields[mapping.column($0)].given.map { .string($0) } }
+        try row { field in
+            let text = fields[mapping.column(field)]
+            return ([.user, .topics].contains(field) ? text : text.given).map { .string($0) }
+        }
     }
 
     private func row(_ value: (ImportMapping.Field) -> JSONValue?) throws(InvalidInput) -> ImportRow {
@@ -45,8 +48,9 @@ struct MappedImport: ImportRowParser {
         row.about = Device.About(
             os: text(.os), osVersion: text(.osVersion), model: text(.model), manufacturer: text(.manufacturer),
             alias: text(.alias))
-        row.customUserID = text(.user)
-        row.topics = try topics(value(.topics))
+        row.customUserID = value(.user).map { $0.isNull ? "" : $0.importedText }
+        row.topics = try value(.topics).map(topics)
+        row.addedTopics = try value(.addedTopics).map(topics) ?? []
         row.note(language: text(.language), timeZone: text(.timeZone))
         row.note(badge: try text(.badge).map(badge))
         let attributes = value(.attributes)
@@ -69,11 +73,11 @@ struct MappedImport: ImportRowParser {
     }
 
     /// A list, also as the JSON of one, or a text with commas, semicolons or bars between the names.
-    private func topics(_ value: JSONValue?) throws(InvalidInput) -> [String] {
-        if case .array(let elements)? = value {
+    private func topics(_ value: JSONValue) throws(InvalidInput) -> [String] {
+        if case .array(let elements) = value {
             return elements.map { $0["text"]?.stringValue ?? $0.importedText }
         }
-        let text = (value?.stringValue ?? "").asName
+        let text = (value.stringValue ?? "").asName
         guard text.hasPrefix("[") else {
             return text.split { ",;|".contains($0) }.map { String($0).asName }.filter { !$0.isEmpty }
         }
@@ -119,7 +123,8 @@ extension ImportRow {
         for (field, text) in texts { if let text { members[mapping.column(field)] = .string(text) } }
         members[mapping.column(.badge)] = detail.badge.map(JSONValue.integer)
         members[mapping.column(.encryptionKeys)] = detail.encryptionKeys?.json
-        if !topics.isEmpty { members[mapping.column(.topics)] = .strings(topics) }
+        members[mapping.column(.topics)] = topics.map { JSONValue.strings($0) }
+        if !addedTopics.isEmpty { members[mapping.column(.addedTopics)] = .strings(addedTopics) }
         if !profile.attributes.isEmpty { members[mapping.column(.attributes)] = .object(profile.attributesJSON) }
         return .object(members)
     }

@@ -13,8 +13,8 @@ struct OneSignalImport: ImportRowParser {
         row.token = kinds == [.web] ? Self.subscription(fields) : fields["identifier"] ?? ""
         row.about.osVersion = fields["device_os"].given
         row.about.model = fields["device_model"].given
-        row.customUserID = fields["external_user_id"].given
-        row.topics = try Self.topics(fields["tags"] ?? "")
+        row.customUserID = fields["external_user_id"]
+        row.topics = try fields["tags"].map(Self.topics)
         row.note(language: fields["language"].given, timeZone: (fields["timezone_id"] ?? fields["timezone"]).given)
         row.note(
             appVersion: fields["game_version"].given, country: fields["country"].given,

@@ -13,7 +13,7 @@ struct PCFImport: ImportRowParser {
             case "device_model": row.about.model = try reader.string(name)
             case "device_manufacturer": row.about.manufacturer = try reader.string(name)
             case "device_alias": row.about.alias = try reader.string(name)
-            case "custom_user_id": row.customUserID = try reader.string(name)
+            case "custom_user_id": row.customUserID = try reader.string(name) ?? ""
             case "active": row.isActive = try Self.isActive(try reader.value(name))
             case "tags": row.topics = try Self.tags(try reader.value(name))
             default: try reader.skip()

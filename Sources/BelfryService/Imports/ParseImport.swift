@@ -4,7 +4,7 @@
 struct ParseImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         var row = ImportRow()
-        var (type, service, object) = ("", "", JSONValue.null)
+        var (type, service) = ("", "")
         var (language, zone): (String?, String?)
         try JSONReader.document(bytes) { reader, name throws(InvalidInput) in
             switch name {
@@ -13,7 +13,7 @@ struct ParseImport: ImportRowParser {
             case "deviceToken": row.token = try reader.string(name) ?? ""
             case "installationId": row.id = try reader.string(name)
             case "channels": row.topics = try reader.strings(name)?.filter { !$0.isEmpty } ?? []
-            case "user": object = try reader.value(name)
+            case "user": row.customUserID = try reader.value(name)["objectId"]?.stringValue ?? ""
             case "localeIdentifier": language = try reader.string(name)
             case "timeZone": zone = try reader.string(name)
             case "badge": row.note(badge: try reader.value(name).whole)
@@ -26,7 +26,6 @@ struct ParseImport: ImportRowParser {
         }
         row.kinds = kinds
         row.about.os = type
-        row.customUserID = object["objectId"]?.stringValue
         row.note(language: language, timeZone: zone)
         return row
     }

@@ -19,8 +19,8 @@ struct PinpointImport: ImportRowParser {
             osVersion: endpoint["Demographic"]?["PlatformVersion"]?.stringValue,
             model: endpoint["Demographic"]?["Model"]?.stringValue,
             manufacturer: endpoint["Demographic"]?["Make"]?.stringValue)
-        row.customUserID = endpoint["User"]?["UserId"]?.stringValue
-        row.topics = try Self.topics(endpoint["Attributes"])
+        row.customUserID = endpoint["User"].map { $0["UserId"]?.stringValue ?? "" }
+        row.topics = try endpoint["Attributes"].map(Self.topics)
         row.note(
             language: endpoint["Demographic"]?["Locale"]?.stringValue?.replacing("_", with: "-"),
             timeZone: endpoint["Demographic"]?["Timezone"]?.stringValue)
@@ -40,8 +40,8 @@ struct PinpointImport: ImportRowParser {
     ]
 
     /// An attribute has several values; topics are `attribute:value`.
-    private static func topics(_ attributes: JSONValue?) throws(InvalidInput) -> [String] {
-        guard let attributes, !attributes.isNull else { return [] }
+    private static func topics(_ attributes: JSONValue) throws(InvalidInput) -> [String] {
+        guard !attributes.isNull else { return [] }
         guard case .object(let members) = attributes else {
             throw InvalidInput(field: "Attributes", "has to be an object, it is \(attributes.typeName)")
         }

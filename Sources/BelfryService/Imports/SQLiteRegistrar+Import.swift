@@ -20,7 +20,9 @@ extension SQLiteRegistrar {
                     preconditionFailure("one of the two is updated")
                 }
                 key = updated
-                if try update(row, evicting: evicted == nil ? nil : holder).isChanged { verdict = .updated }
+                var registrar = self
+                registrar.imported = imported?.updating(row)
+                if try registrar.update(row, evicting: evicted == nil ? nil : holder).isChanged { verdict = .updated }
             case .name:
                 guard let holder, case .imported(let uuid) = self.named else { break }
                 var row = holder

@@ -24,13 +24,15 @@ extension Store {
             let users = Set(devices.compactMap(\.user)).sorted()
             let counts = try userLimit.map { try db.deviceCounts(ofUsers: users, on: platform.key, atMost: $0) } ?? [:]
             let parties = zip(devices, named).map { device, named in
-                ImportSurvey.Parties(
-                    named: named.flatMap { found[$0] },
-                    holder: holders[device.registration.token].flatMap { found[$0.device] },
+                let owner = named.flatMap { found[$0] }
+                let holder = holders[device.registration.token].flatMap { found[$0.device] }
+                return ImportSurvey.Parties(
+                    named: owner?.device, holder: holder?.device,
                     isForeign: device.uuid.map { naming.device(of: $0) == nil } ?? false,
-                    userDevices: device.user.flatMap { counts[$0] } ?? 0)
+                    userDevices: device.user.flatMap { counts[$0] } ?? 0,
+                    ownerLabels: owner?.labels ?? [], holderLabels: holder?.labels ?? [])
             }
-            let topics = devices.reduce(into: Set<String>()) { $0.formUnion($1.registration.topics.wanted) }
+            let topics = devices.reduce(into: Set<String>()) { $0.formUnion($1.topicNames) }
             return ImportSurvey(
                 parties: parties, topics: try db.livingTopics(topics, of: platform.applicationKey, at: now))
         }
@@ -38,15 +40,18 @@ extension Store {
 }
 
 extension SQLConnection {
-    /// The given devices, without those that are on another platform.
+    /// The given devices with their labels, without those that are on another platform.
     fileprivate func devices(
         _ keys: [Key<Device>], on platform: Key<Platform>, naming: DeviceNaming, at now: Instant
-    ) throws -> [Key<Device>: Device] {
+    ) throws -> [Key<Device>: (device: Device, labels: Set<String>)] {
         guard !keys.isEmpty else { return [:] }
         let rows = try prepared(DirectoryStatements.byKeys).all(SQLKeys(keys), as: DeviceRow.init)
-        var devices: [Key<Device>: Device] = [:]
+        var devices: [Key<Device>: (device: Device, labels: Set<String>)] = [:]
         for row in rows where row.platform == platform {
-            devices[row.key] = row.device(naming: naming, topicNames: try topicNames(row.topics, at: now))
+            let names = try topicNames(row.topics, at: now)
+            // Most devices have no labels, and cost no look-up.
+            let known = try names.count == row.topics.count ? [] : labels(row.topics)
+            devices[row.key] = (device: row.device(naming: naming, topicNames: names), labels: Set(known))
         }
         return devices
     }
@@ -75,5 +80,8 @@ package struct ImportSurvey: Sendable, Hashable {
         package let isForeign: Bool
         /// The active devices of the row's custom user id on the platform, counted up to their quota; 0 without one.
         package let userDevices: Int
+        /// The labels of the device that has the row's UUID, and of the one that has its token.
+        package let ownerLabels: Set<String>
+        package let holderLabels: Set<String>
     }
 }

@@ -162,13 +162,13 @@ struct ImportPCFCommand: AsyncParsableCommand {
                 let journal = try run.journal(of: "pcf-\(appUuid.lowercased)", for: "\(appUuid.lowercased) \(from)")
                 let contents = PCFContents(
                     server: server, caller: caller, secrets: secrets, service: service, application: application,
-                    isDryRun: run.dryRun)
+                    isDryRun: run.dryRun, begunAt: service.admin.now)
                 var counts = try await contents.takeMap()
                 var devices = PCFDevices(
                     server: server, caller: caller, secrets: secrets, service: importService, journal: journal,
                     sample: run.sample(of: service, platforms))
                 try await devices.take(of: platforms)
-                if schedules { counts.schedules = try await contents.takeSchedules() }
+                if schedules { try await contents.takeSchedules(&counts) }
                 if !run.dryRun, platforms.contains(where: { !$0.hasImports }) { try await service.awaitServers() }
                 let tally = journal.state.tally
                 try journal.close()

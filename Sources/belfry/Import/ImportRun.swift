@@ -30,14 +30,21 @@ struct ImportRun {
                 isWriting = true
                 group.addTask { [target] in try await target.run(rows) }
             }
-            try await read { rows, share in
-                sample?.take(rows)
-                for row in rows {
-                    if let full = waiting.add(row) { try await write(full, share) }
+            var fault: InvalidInput?
+            do {
+                try await read { rows, share in
+                    sample?.take(rows)
+                    for row in rows {
+                        if let full = waiting.add(row) { try await write(full, share) }
+                    }
                 }
+            } catch let error as InvalidInput {
+                // The rows before it are imported.
+                fault = error
             }
             try await write(waiting.rest(), 1)
             for try await done in group { try note(done, 1) }
+            if let fault { throw fault }
         }
         try await target.end()
         line.end()

@@ -11,6 +11,7 @@ struct PCFContents {
     let application: Application
     /// Whether all is counted and nothing is made.
     let isDryRun: Bool
+    let begunAt: Instant
 
     struct Counts {
         var topics = 0
@@ -184,33 +185,41 @@ struct PCFContents {
     // MARK: Schedules
 
     /// Takes over the schedules that are still to come. One that is here already, for the same time and with the same content, is not
-    /// made again.
-    func takeSchedules() async throws -> Int {
+    /// made again. One that fell due since the import began is reported: it is sent by neither server.
+    ///
+    /// Comes after the devices, which schedules may name.
+    func takeSchedules(_ counts: inout Counts) async throws {
         guard case .array(let found) = try await server.json("/v1/schedules", as: caller) else {
             throw PCFFault("/v1/schedules is no list")
         }
-        var known: [PushRequest] = []
+        var known: [Instant: [PushRequest]] = [:]
         var last: Schedule?
         repeat {
             let some = try await store.schedules(of: application.key, after: last, limit: 50)
-            known += some.map(\.pushRequest)
+            for schedule in some { known[schedule.dueAt, default: []].append(schedule.pushRequest) }
             last = some.last
         } while last != nil
-        var count = 0
         for schedule in found {
-            guard let push = schedule["push"], let dueAt = schedule["scheduled_for"]?.instant,
-                dueAt > service.admin.now
-            else { continue }
-            var json: [UInt8] = []
-            json.append(json: push)
-            let request = try PCF.PushBody.parse(json, .ignored).pushRequest()
-            guard !known.contains(request) else { continue }
-            if !isDryRun {
-                _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)
+            guard let push = schedule["push"], let dueAt = schedule["scheduled_for"]?.instant, dueAt > begunAt else {
+                continue
             }
-            count += 1
+            do {
+                guard dueAt > service.admin.now else {
+                    throw InvalidInput(field: "scheduled_for", "is \(dueAt.text), which passed during the import")
+                }
+                var json: [UInt8] = []
+                json.append(json: push)
+                let request = try PCF.PushBody.parse(json, .ignored).pushRequest()
+                guard known[dueAt]?.contains(request) != true else { continue }
+                if !isDryRun {
+                    _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)
+                }
+                known[dueAt, default: []].append(request)
+                counts.schedules += 1
+            } catch let error as InvalidInput {
+                counts.refused.append("schedule \(schedule["schedule_id"]?.stringValue ?? ""): \(error)")
+            }
         }
-        return count
     }
 
     /// All items of a list that comes in pages.

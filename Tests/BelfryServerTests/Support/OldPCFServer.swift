@@ -229,8 +229,9 @@ private struct OldPCFAnswers: Sendable {
             return (
                 200,
                 """
-                [{"schedule_id":"fc226fbc1443ebfe","scheduled_for":4000000000000,"push":{"scheduleAt":4000000000000,\
-                "scheduleIn":0,"message":{"body":"Hello"},"target":{"topics":["topic1"],"platform":""}}}]
+                [{"schedule_id":"a","scheduled_for":4000000000000,"push":{"message":7}},\
+                \(Self.schedule("b", at: 4_000_000_000_000)),\(Self.schedule("c", at: 4_000_000_060_000)),\
+                \(Self.schedule("d", at: 4_000_000_060_000))]
                 """
             )
         default: return (404, "")
@@ -263,6 +264,14 @@ private struct OldPCFAnswers: Sendable {
 
     private static func location(_ id: Int) -> String {
         #"{"id":\#(id),"name":"Shop \#(id)","lat":"41.\#(id)","long":"12.5","rad":100,"created_at":1,"updated_at":1}"#
+    }
+
+    /// They differ in their times alone.
+    private static func schedule(_ id: String, at time: Int64) -> String {
+        """
+        {"schedule_id":"\(id)","scheduled_for":\(time),"push":{"scheduleAt":4000000000000,\
+        "scheduleIn":0,"message":{"body":"Hello"},"target":{"topics":["topic1"],"platform":""}}}
+        """
     }
 
     private static func geofence(_ id: Int) -> String {

@@ -219,6 +219,64 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `an import revives no device that became inactive here`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, try await fixture.importing())
+            let rows = [
+                try Self.device("a", Self.old, topics: ["t"]), try Self.device("b", Self.other, isActive: false),
+            ]
+            _ = try await store.importDevices(rows, on: platform)
+            try await store.unregister(Self.old, on: platform.key)
+            let again = [try Self.device("a", Self.old, topics: ["u"]), try Self.device("b", Self.other)]
+            #expect(try await store.importDevices(again, on: platform) == [.updated, .duplicate])
+            let device = try #require(try await store.device(Self.old, on: platform.key))
+            #expect(!device.isActive && device.topics == ["u"])
+            #expect(try await store.device(Self.other, on: platform.key)?.isActive == false)
+            let back = try await store.register(again[0].registration, as: Self.old, on: platform)
+            #expect(back.isActive)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `devices of a list that trade tokens stay active`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, try await fixture.importing())
+            for (first, second) in [("a", "b"), ("b", "a")] {
+                for device in [try Self.device(first, Self.old), try Self.device(second, Self.other)] {
+                    _ = try await store.importDevices([device], on: platform)
+                }
+            }
+            for uuid in [Self.old, Self.other] {
+                #expect(try await store.device(uuid, on: platform.key)?.isActive == true)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a list without topics and users keeps both`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, try await fixture.webhooks())
+            let service = ImportService(store: store, platforms: [platform])
+            func run(_ more: String) async throws -> Device? {
+                var reader = ImportReader(.jsonl)
+                let names = #""registration_token":"https://a.example","device_uuid":"\#(Self.old.lowercased)""#
+                let line = "{\(names)\(more)}"
+                let rows = try reader.read(Array(line.utf8)) + reader.finish()
+                _ = try await service.run(rows)
+                return try await store.device(Self.old, on: platform.key)
+            }
+            _ = try await run(#","tags":["t"],"custom_user_id":"ada""#)
+            for (more, topics, user) in [
+                ("", ["t"], "ada"), (#","added_tags":["u"]"#, ["t", "u"], "ada"), (#","tags":[]"#, [], "ada"),
+                (#","custom_user_id":null"#, [], nil),
+            ] as [(String, [String], String?)] {
+                let device = try await run(more)
+                #expect(device?.topics == topics && device?.customUserID == user, "\(more)")
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `imported unseen devices are counted until they register`(
         engine: Engine
     ) async throws {

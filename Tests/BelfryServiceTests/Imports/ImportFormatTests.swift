@@ -168,6 +168,11 @@ import Testing
             DeviceDetail.Change(badge: 2, timeZone: "America/Los_Angeles")
         ),
         (
+            .airship,
+            #"{"channels":[{"channel_id":"x","device_type":"android","push_address":"a","device_attributes":{"ua_language":"de","ua_country":"Unknown","ua_local_tz":"Europe/Vienna"}}]}"#,
+            DeviceDetail.Change(language: "de", timeZone: "Europe/Vienna")
+        ),
+        (
             .jsonl, #"{"registration_token":"ab","type":"ios","language":"sv","time_zone":"Asia/Tokyo","badge":5}"#,
             DeviceDetail.Change(badge: 5, language: "sv", timeZone: "Asia/Tokyo")
         ),
@@ -304,11 +309,12 @@ import Testing
     @Test func `the registrations of Azure`() async throws {
         let namespace = #"xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect""#
         let text = """
-            <FcmV1RegistrationDescription \(namespace)><ETag>1</ETag><RegistrationId>8247220326459738692-7748251457295450541-4</RegistrationId><Tags>News, a&amp;b,$UserId:ada,$InstallationId:{5e3e9847-3183-3f18-a7e8-671c3a57d4b3}</Tags><FcmV1RegistrationId>fcm-1</FcmV1RegistrationId></FcmV1RegistrationDescription>
+            <FcmV1RegistrationDescription \(namespace)><ETag>1</ETag><RegistrationId>8247220326459738692-7748251457295450541-4</RegistrationId><Tags>News, a&amp;b,$UserId:{ada},$InstallationId:{5e3e9847-3183-3f18-a7e8-671c3a57d4b3}</Tags><FcmV1RegistrationId>fcm-1</FcmV1RegistrationId></FcmV1RegistrationDescription>
             <WindowsTemplateRegistrationDescription \(namespace)><Tags>x</Tags><ChannelUri>https://db3.notify.windows.com/?token=a&amp;b=1</ChannelUri><BodyTemplate><![CDATA[<toast/>]]></BodyTemplate></WindowsTemplateRegistrationDescription>
             <EmailRegistrationDescription \(namespace)></EmailRegistrationDescription>
             <AdmRegistrationDescription \(namespace)><AdmRegistrationId>unclosed
             <AdmRegistrationDescription \(namespace)><Tags>a</Tags></AdmRegistrationDescription>
+            <FcmV1TemplateRegistrationDescription \(namespace)><Tags>late</Tags><FcmV1RegistrationId>fcm-1</FcmV1RegistrationId></FcmV1TemplateRegistrationDescription>
             """
         let imported = try await Self.imported(text, as: .azure)
         #expect(
@@ -321,7 +327,7 @@ import Testing
             imported.devices == [
                 Expected(
                     kind: .androidFCM, uuid: "5e3e9847-3183-3f18-a7e8-671c3a57d4b3", token: "fcm-1",
-                    topics: ["a&b", "news"], user: "ada"),
+                    topics: ["a&b", "late", "news"], user: "ada"),
                 Expected(
                     kind: .windows8, token: "https://db3.notify.windows.com/?token=a&b=1", topics: ["x"]),
             ])

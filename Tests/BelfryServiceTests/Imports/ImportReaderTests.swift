@@ -66,7 +66,7 @@ import Testing
         let rows = try Self.read(text, as: .csv, piece: piece).map { try $0.outcome.get() }
         #expect(rows.map(\.token) == ["a", "b"])
         #expect(rows[0].about.alias == "my, \"phone\"\nhere" && rows[0].topics == ["x", "y"])
-        #expect(rows[1].about.alias == nil && rows[1].topics.isEmpty)
+        #expect(rows[1].about.alias == nil && rows[1].topics == [])
     }
 
     @Test func `an unreadable CSV record stops no other`() throws {
@@ -79,6 +79,24 @@ import Testing
                 6: "row has a quote that is not closed",
             ])
         #expect(try rows[4].outcome.get().isActive == false)
+    }
+
+    @Test func `rows before an unreadable place are read`() throws {
+        var reader = ImportReader(.pcf)
+        let rows = try reader.read(Array(#"[{"registration_token":"a"},{"registration_token":"b"}]}"#.utf8))
+        #expect(try rows.map { try $0.outcome.get().token } == ["a", "b"])
+        #expect(throws: InvalidInput.self) { try reader.finish() }
+    }
+
+    @Test func `overlong optional fields refuse no device`() throws {
+        let (alias, tag) = (String(repeating: "ä", count: 1_000), String(repeating: "t", count: 300))
+        let values = (0..<50).map(String.init).joined(separator: ",")
+        let row = try Self.read(
+            #"{"registration_token":"a","device_alias":"\#(alias)","tags":["\#(tag)","news"],"#
+                + #""attributes":{"a":[\#(values)],"b":[\#(values)]}}"#, as: .jsonl)[0].outcome.get()
+        let registration = try row.device(for: .androidFCM).registration
+        #expect(registration.about.alias?.utf8.count == Registration.aboutBytesMax)
+        #expect(registration.topics == .replace(["news"]) && registration.labels.names.count == 30)
     }
 
     @Test func `a CSV without its needed column names those present`() throws {

@@ -109,7 +109,7 @@ import Testing
 
 extension TestStore {
     /// A platform that takes any text as a token.
-    fileprivate func webhooks() async throws -> Platform {
+    func webhooks() async throws -> Platform {
         try await store.create(
             NewPlatform(
                 uuid: UUID(words: 7, 7), applicationKey: application.key, kind: .webhook, mode: .production,

@@ -177,6 +177,16 @@ import Testing
         #expect(try await server.send(.get, "\(path)/\(UUID().lowercased)/verdicts").status == 404)
     }
 
+    @Test func `rows before an unreadable place are imported`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/imports"
+        let rows = (7..<9).map { #"{"os":"ios","registration_token":"\#(Self.token($0))"}"# }.joined(separator: ",")
+        #expect(try await server.send(.post, path + "?format=pcf", "[\(rows)]}").status == 400)
+        guard case .array(let imports)? = try await server.send(.get, path)["imports"] else { return }
+        #expect(imports[0]["state"] == .string("failed") && imports[0]["new"] == .integer(2), "\(imports[0])")
+    }
+
     @Test func `a list in parts resumes where it was when resent`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")
