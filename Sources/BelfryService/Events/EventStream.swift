@@ -14,7 +14,7 @@ package struct EventStream: Sendable {
     private static let askingPeriod = Duration.seconds(1)
 
     /// - Parameter mayGoOn: whether the reader may still have it. Asked before something is written, and at each heartbeat.
-    package init(_ reader: EventReader, while mayGoOn: @escaping @Sendable () async -> Bool = { true }) {
+    package init(_ reader: EventReader, while mayGoOn: @escaping @Sendable () async -> Bool) {
         self.reader = reader
         self.mayGoOn = mayGoOn
     }
@@ -55,7 +55,22 @@ extension Admin {
         private func follow(_ call: Call, _ application: Application) async throws -> Response {
             try await factory.shares.streaming(.streams, for: ShareHolder(call.key, application)) {
                 let reader = try await hub.subscribe(to: application.key, after: call.request.headers[.lastEventID])
-                return EventStream(reader).response
+                let taken = call.key.secretHashes(at: factory.clock.now)
+                return EventStream(reader) { await mayRead(application, by: call.key, taken) }.response
+            }
+        }
+
+        /// Whether the key still opens the application, and a secret that it had is still taken. What cannot be asked right now ends
+        /// nothing; the next time will tell.
+        func mayRead(_ application: Application, by key: AdminKey, _ taken: [[UInt8]]) async -> Bool {
+            do {
+                guard let key = try await factory.store.adminKey(key.id),
+                    key.secretHashes(at: factory.clock.now).contains(where: { taken.contains($0) })
+                else { return false }
+                return Permission.verdict(
+                    scope: key.scope, bounds: key.bounds, for: .read, on: Permission.Subject(application)) == .allowed
+            } catch {
+                return true
             }
         }
     }

@@ -97,20 +97,30 @@ package struct GorushRoutes: Sendable {
                 content: try notification.content(for: platform.kind),
                 expiresAt: try notification.expiry(at: services.clock.now))
             let tokens = notification.tokens.map { try? DeviceToken($0, for: platform.kind) }
-            var answers: [DeviceToken: Answer] = [:]
+            var answers: [DeviceToken: Answer]?
             let known = tokens.compactMap(\.self)
             if !known.isEmpty, !notification.isTrial {
                 answers = try await gateway.send(message, to: known, on: platform, waits: waits)
             }
             let ofTokens = zip(notification.tokens, tokens).compactMap { text, token in
-                let answer = token.map { answers[$0] ?? .pending } ?? .refused(.badToken)
-                return answer.gorushError(on: notification.device).map {
-                    GorushLog(notification: notification, token: text, error: $0)
-                }
+                let answer: Answer = token.map { answers?[$0] ?? .pending } ?? .refused(.badToken)
+                var error = answer.gorushError(on: notification.device)
+                if let token, let answers, answers[token] == nil { error = "the token could not be registered" }
+                return error.map { GorushLog(notification: notification, token: text, error: $0) }
             }
             return (ofTopic ?? []) + ofTokens
-        } catch let error as InvalidInput {
-            return failed(error.description)
+        } catch {
+            return failed(try Self.words(error))
+        }
+    }
+
+    /// The reason why one notification failed. Throws the error where the request has to end.
+    private static func words(_ error: any Error) throws -> String {
+        switch error {
+        case let error as InvalidInput: error.description
+        case let error as APIError: error.description
+        case let error as StoreError: error.description
+        default: throw error
         }
     }
 
@@ -131,8 +141,8 @@ package struct GorushRoutes: Sendable {
             guard !notification.isTrial else { return [] }
             let answers = try await gateway.send(message, to: [token], on: platform, waits: waits)
             return (answers[token] ?? .pending).gorushError(on: notification.device).map { [log($0)] } ?? []
-        } catch let error as InvalidInput {
-            return [log(error.description)]
+        } catch {
+            return [log(try Self.words(error))]
         }
     }
 }

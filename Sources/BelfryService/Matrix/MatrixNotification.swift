@@ -27,6 +27,8 @@ struct MatrixNotification: Sendable {
 
     /// Homeservers send a request for each, and each costs as much as the whole content.
     static let devicesMax = 16
+    /// Source: Sygnal, `http.py`, `MAX_REQUEST_SIZE`.
+    static let bytesMax = 512 << 10
 
     /// The fields of the event that apps get under their own names. `membership` is no longer in the specification; Synapse sends it.
     private static let names = [
@@ -35,7 +37,7 @@ struct MatrixNotification: Sendable {
 
     init(json bytes: [UInt8]) throws(InvalidInput) {
         var isFound = false
-        try JSONReader.document(bytes) { reader, name throws(InvalidInput) in
+        try JSONReader.document(Self.readable(bytes)) { reader, name throws(InvalidInput) in
             guard name == "notification" else { return try reader.skip() }
             isFound = true
             try reader.object(name) { reader, name throws(InvalidInput) in try read(name, from: &reader) }
@@ -59,12 +61,14 @@ struct MatrixNotification: Sendable {
             guard case .object(let counts) = try reader.value(field) else { return }
             unread = counts["unread"]?.wholeNumber
             missedCalls = counts["missed_calls"]?.wholeNumber
-        case "content": content = try reader.members(field) ?? [:]
+        case "content":
+            guard case .object(let members) = try reader.value(field) else { return }
+            content = members
         case "user_is_target": isOfTarget = try reader.bool(field) ?? false
         case "prio": isLow = try reader.string(field) == "low"
         default:
             guard Self.names.contains(name) else { return try reader.skip() }
-            if let text = try reader.string(field), !text.isEmpty { texts[name] = text }
+            if let text = try reader.value(field).stringValue, !text.isEmpty { texts[name] = text }
         }
     }
 
@@ -129,25 +133,26 @@ extension MatrixNotification {
     /// Lengths of a text, of which the first is taken that fits.
     private static let textBytes = [1_024, 512, 256, 128, 64]
 
-    /// The content for a device; nil where there is nothing to tell it. Throws where it is too large in its shortest form.
+    /// The content for a device; nil where there is nothing to tell it. Where it is too large in its shortest form, the members of the
+    /// event's content are left out. Throws where the app's own payload is too large even then.
     func content(for device: Device, on kind: PlatformKind) throws(InvalidInput) -> Push.Content? {
-        var last: InvalidInput?
         for bytes in Self.textBytes {
-            guard let content = try content(for: device, on: kind, textBytes: bytes) else { return nil }
+            guard let content = content(for: device, on: kind, textBytes: bytes) else { return nil }
             do throws(InvalidInput) {
                 try content.check(for: [kind], receiptID: UUID())
                 return content
             } catch {
                 guard error.isTooLarge else { throw error }
-                last = error
             }
         }
-        throw last ?? .missing("notification")
+        var bare = self
+        bare.content = [:]
+        guard let content = bare.content(for: device, on: kind, textBytes: Self.textBytes.last ?? 0) else { return nil }
+        try content.check(for: [kind], receiptID: UUID())
+        return content
     }
 
-    private func content(
-        for device: Device, on kind: PlatformKind, textBytes: Int
-    ) throws(InvalidInput) -> Push.Content? {
+    private func content(for device: Device, on kind: PlatformKind, textBytes: Int) -> Push.Content? {
         var content: Push.Content
         if let use = kind.appleUse {
             guard let payload = apple(device, textBytes) else { return nil }
@@ -155,7 +160,7 @@ extension MatrixNotification {
                 apple: ApplePush(verbatim: payload, for: use, isConsiderate: isLow, isStored: true))
         } else {
             content = Push.Content(
-                shared: SharedFields(data: try data(device, textBytes)),
+                shared: SharedFields(data: data(device, textBytes)),
                 custom: ["android": .object(["priority": .string(isLow ? "normal" : "high")])])
         }
         content.pacing = .exempt
@@ -228,17 +233,15 @@ extension MatrixNotification {
     // MARK: Others
 
     /// Data for the app, all texts. Source: Sygnal, `gcmpushkin.py`, `_build_data` for FCM's version 1.
-    private func data(_ device: Device, _ textBytes: Int) throws(InvalidInput) -> JSONObject {
+    private func data(_ device: Device, _ textBytes: Int) -> JSONObject {
         var data = device.defaultPayload.filter { !$0.key.isReservedInData }
         for name in Self.names { if let text = texts[name] { data[name] = .string(text.cut(toBytes: textBytes)) } }
         var bytes = 0
         for (name, value) in content.prefix(Self.contentMembersMax) {
             guard let text = value.stringValue?.cut(toBytes: textBytes) else { continue }
-            bytes += name.utf8.count + text.utf8.count
-            // Before it is made for each of many devices.
-            guard bytes <= Self.contentBytesMax else {
-                throw .tooLarge("a", bytes: bytes, limit: Self.contentBytesMax)
-            }
+            let size = name.utf8.count + text.utf8.count
+            guard bytes + size <= Self.contentBytesMax else { continue }
+            bytes += size
             data["content_\(name)"] = .string(text)
         }
         data["prio"] = .string(isLow ? "normal" : "high")
@@ -250,6 +253,61 @@ extension MatrixNotification {
     /// More do not fit into a message.
     private static let contentMembersMax = 32
     private static let contentBytesMax = 4_096
+}
+
+// MARK: - Events that no JSON reader here takes
+
+extension MatrixNotification {
+    /// More than any payload nests.
+    private static let depthMax = 32
+
+    /// The text without what a reader refuses, since anyone in a room can write it and a homeserver repeats a refused request: escapes of
+    /// U+0000 and of half a surrogate pair become U+FFFD, and containers that nest too deep become null.
+    private static func readable(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var (index, depth, isInString) = (0, 0, false)
+        while index < bytes.count {
+            let byte = bytes[index]
+            var (length, isKept) = (1, depth <= depthMax)
+            switch byte {
+            case UInt8(ascii: "\\") where isInString:
+                length = min(escapeLength(in: bytes, at: index), bytes.count - index)
+                if length == 0 {
+                    if isKept { text += #"\uFFFD"#.utf8 }
+                    index += 6
+                    continue
+                }
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard !isInString else { break }
+                depth += 1
+                isKept = depth <= depthMax
+                if depth == depthMax + 1 { text += "null".utf8 }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if !isInString { depth -= 1 }
+            default: break
+            }
+            if isKept { text += bytes[index..<(index + length)] }
+            index += length
+        }
+        return text
+    }
+
+    /// The length of the escape at a backslash; 0 for one of no character.
+    private static func escapeLength(in bytes: [UInt8], at index: Int) -> Int {
+        guard let first = escapedUnit(in: bytes, at: index) else { return 2 }
+        guard first != 0, !UTF16.isTrailSurrogate(first) else { return 0 }
+        guard UTF16.isLeadSurrogate(first) else { return 6 }
+        return escapedUnit(in: bytes, at: index + 6).map(UTF16.isTrailSurrogate) == true ? 12 : 0
+    }
+
+    private static func escapedUnit(in bytes: [UInt8], at index: Int) -> UInt16? {
+        guard index + 6 <= bytes.count, bytes[index..<(index + 2)].elementsEqual(#"\u"#.utf8),
+            let pair = [UInt8](hex: bytes[(index + 2)..<(index + 6)])
+        else { return nil }
+        return UInt16(pair[0]) << 8 | UInt16(pair[1])
+    }
 }
 
 extension String {

@@ -6,10 +6,12 @@ import NIOCore
 ///
 /// A homeserver sends no credentials: the key is in the query of the URL that the app gave it. Source: Matrix specification, Push Gateway API.
 package struct MatrixRoutes: Sendable {
+    private let services: Services
     private let door: TokenGatewayDoor
     private let gateway: TokenGateway
 
     package init(_ services: Services, verdictWait: Duration = .seconds(5)) {
+        self.services = services
         door = TokenGatewayDoor(services)
         gateway = TokenGateway(services, verdictWait: verdictWait)
     }
@@ -21,17 +23,21 @@ package struct MatrixRoutes: Sendable {
     private func notify(_ request: Request, _ context: APIContext) async throws -> Response {
         let caller = try await door.caller(
             .matrix, key: request.uri.queryParameters["key"].map(String.init), of: request, context)
-        let body = try await request.bytes(atMost: TokenGatewayDoor.bodyBytesMax)
-        do {
-            let notification = try MatrixNotification(json: body)
-            try caller.charge(messages: notification.devices.count)
-            return Self.answer(rejecting: try await rejected(by: notification, caller))
-        } catch let error as InvalidInput {
-            return Response(
-                status: .badRequest,
-                json: ByteBuffer(
-                    bytes: JSONValue.object(["errcode": .string("M_BAD_JSON"), "error": .string(error.description)])
-                        .encoded))
+        return try await services.shares.uploading(
+            request, atMost: MatrixNotification.bytesMax, for: ShareHolder(caller.application)
+        ) {
+            let body = try await request.bytes(atMost: MatrixNotification.bytesMax)
+            do {
+                let notification = try MatrixNotification(json: body)
+                try caller.charge(messages: notification.devices.count)
+                return Self.answer(rejecting: try await rejected(by: notification, caller))
+            } catch let error as InvalidInput {
+                return Response(
+                    status: .badRequest,
+                    json: ByteBuffer(
+                        bytes: JSONValue.object(["errcode": .string("M_BAD_JSON"), "error": .string(error.description)])
+                            .encoded))
+            }
         }
     }
 
@@ -54,10 +60,15 @@ package struct MatrixRoutes: Sendable {
         guard let platform = try caller.platforms.named(device.appID),
             let token = try? device.token(for: platform.kind)
         else { return true }
-        guard let content = try notification.content(for: device, on: platform.kind) else { return false }
-        let message = TokenGateway.Message(
-            content: content, id: notification.id(for: device, of: caller.endpoint), tokensSince: device.since)
-        return try await gateway.send(message, to: [token], on: platform)[token]?.isOfDeadToken ?? false
+        do {
+            guard let content = try notification.content(for: device, on: platform.kind) else { return false }
+            let message = TokenGateway.Message(
+                content: content, id: notification.id(for: device, of: caller.endpoint), tokensSince: device.since)
+            return try await gateway.send(message, to: [token], on: platform)[token]?.isOfDeadToken ?? false
+        } catch is InvalidInput {
+            // A homeserver that is refused repeats the request, and sends the user nothing else meanwhile.
+            return false
+        }
     }
 
     private static func answer(rejecting pushkeys: [String]) -> Response {

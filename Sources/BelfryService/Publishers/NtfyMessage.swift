@@ -98,14 +98,27 @@ enum NtfyMessage {
 
     /// Titles that are not ASCII may be encoded in a header. Source: RFC 2047; ntfy, "Publishing".
     private static func decodedWord(_ text: String) -> String {
+        var (decoded, wasWord) = ("", false)
+        for (index, part) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            let word = Self.decoded(word: part)
+            // A long title is several words, and the blanks between them are none of its own. Source: RFC 2047 §6.2.
+            if index > 0, word == nil || !wasWord { decoded += " " }
+            decoded += word ?? String(part)
+            wasWord = word != nil
+        }
+        return decoded
+    }
+
+    /// nil where the text is no encoded word.
+    private static func decoded(word text: Substring) -> String? {
         let parts = text.split(separator: "?", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "=", parts[4] == "=", parts[1].lowercased() == "utf-8" else { return text }
+        guard parts.count == 5, parts[0] == "=", parts[4] == "=", parts[1].lowercased() == "utf-8" else { return nil }
         switch parts[2].lowercased() {
-        case "b": return Base64.decode(loose: parts[3].utf8).map { String(decoding: $0, as: UTF8.self) } ?? text
+        case "b": return Base64.decode(loose: parts[3].utf8).map { String(decoding: $0, as: UTF8.self) }
         case "q":
             let marked = parts[3].replacing("_", with: " ").replacing("%", with: "%25").replacing("=", with: "%")
             return String(percentDecoding: marked[...], plusIsSpace: false)
-        default: return text
+        default: return nil
         }
     }
 }

@@ -2,13 +2,11 @@ import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
-/// A message as it is published to a Gotify server: JSON or a form. Source: Gotify, `POST /message`.
+/// A message as it is published to a Gotify server: JSON or a form of either kind. Source: Gotify, `POST /message`, and "Push messages",
+/// whose example is `curl -F`.
 enum GotifyMessage {
     static func publication(_ call: PublisherRoutes.Call) throws(InvalidInput) -> Publication {
-        let type = call.request.headers.value(.contentType)?.lowercased() ?? ""
-        let members =
-            type.hasPrefix("application/json")
-            ? try JSONObject.body(call.body) : fields(String(decoding: call.body, as: UTF8.self), call.parameters)
+        let members = try members(of: call)
         guard let message = try members.text("message") else { throw InvalidInput.missing("message") }
         var publication = Publication(title: try members.text("title"), body: message)
         if let value = members["priority"], !value.isNull {
@@ -29,8 +27,16 @@ enum GotifyMessage {
     /// Gotify's Android app is silent at 0, shows no heads-up below 4, and takes 8 and more for urgent.
     private static func priority(_ number: Int64) -> Int { number <= 0 ? 1 : number < 4 ? 2 : number < 8 ? 3 : 5 }
 
-    private static func fields(_ form: String, _ parameters: [String: String]) -> JSONObject {
-        let all = parameters.merging(PublisherRoutes.parameters(form)) { $1 }
+    private static func members(of call: PublisherRoutes.Call) throws(InvalidInput) -> JSONObject {
+        let type = call.request.headers.value(.contentType) ?? ""
+        if type.lowercased().hasPrefix("application/json") { return try JSONObject.body(call.body) }
+        var all = call.parameters
+        if let boundary = Boundary.named(in: type) {
+            let form = try FormData(multipart: call.body, boundary: boundary)
+            for (name, value) in form.pairs { all[name.lowercased()] = value }
+        } else {
+            all.merge(PublisherRoutes.parameters(String(decoding: call.body, as: UTF8.self))) { $1 }
+        }
         return JSONObject(all.map { (key: $0.key, value: JSONValue.string($0.value)) })
     }
 }
@@ -50,29 +56,82 @@ enum AppriseMessage {
 }
 
 /// The alerts of a group, as Alertmanager and Grafana post them. Source: Alertmanager, "webhook_config", version 4; Grafana, "Webhook notifier".
-enum AlertGroup {
+struct AlertGroup {
+    private var members: JSONObject = [:]
+    /// The first of them; of the others the number is enough.
+    private var alerts: [JSONValue] = []
+    private var count = 0
+    private var firing = 0
+
+    /// Groups may be large, and their senders repeat nothing that was refused. Source: Alertmanager, `notify/util.go`, Retrier.
+    static let bytesMax = 4 << 20
+
+    private static let names = [
+        "status", "commonLabels", "commonAnnotations", "title", "message", "groupKey", "externalURL",
+    ]
+
+    private init(json bytes: [UInt8]) throws(InvalidInput) {
+        var isFound = false
+        try JSONReader.document(bytes) { reader, name throws(InvalidInput) in
+            guard name == "alerts" else {
+                guard Self.names.contains(name) else { return try reader.skip() }
+                members[name] = try reader.value(name)
+                return
+            }
+            isFound = true
+            try reader.array(name) { reader, index throws(InvalidInput) in
+                count += 1
+                let status =
+                    if index < Self.linesMax {
+                        try alert(from: &reader)["status"]
+                    } else {
+                        try Self.status(from: &reader)
+                    }
+                if status?.stringValue != "resolved" { firing += 1 }
+            }
+        }
+        guard isFound else { throw InvalidInput.missing("alerts") }
+    }
+
+    private mutating func alert(from reader: inout JSONReader) throws(InvalidInput) -> JSONValue {
+        let alert = try reader.value("alerts")
+        alerts.append(alert)
+        return alert
+    }
+
+    private static func status(from reader: inout JSONReader) throws(InvalidInput) -> JSONValue? {
+        var status: JSONValue?
+        guard reader.isAtObject() else {
+            try reader.skip()
+            return nil
+        }
+        try reader.object("alerts") { reader, name throws(InvalidInput) in
+            if name == "status" { status = try reader.value(name) } else { try reader.skip() }
+        }
+        return status
+    }
+
     static func publication(_ call: PublisherRoutes.Call) throws(InvalidInput) -> Publication {
-        let members = try JSONObject.body(call.body)
-        guard case .array(let alerts)? = members["alerts"] else { throw InvalidInput.missing("alerts") }
+        let group = try AlertGroup(json: call.body)
+        let (members, alerts, firing) = (group.members, group.alerts, group.firing)
         let status = try members.text("status") ?? "firing"
         let labels = texts(members["commonLabels"])
         let annotations = texts(members["commonAnnotations"])
         let name = labels["alertname"] ?? "alerts"
-        let firing = alerts.count { $0["status"]?.stringValue != "resolved" }
         let isFiring = status == "firing"
         let severity = labels["severity"] ?? ""
         var publication = Publication(
             title: (try members.text("title") ?? (isFiring ? "\(name): \(firing) firing" : "\(name) is resolved"))
                 .cut(toBytes: titleBytesMax),
-            body: (try members.text("message") ?? lines(of: alerts, annotations)).cut(toBytes: bodyBytesMax))
+            body: (try members.text("message") ?? group.lines(annotations)).cut(toBytes: bodyBytesMax))
         publication.priority = !isFiring ? 3 : severity == "critical" || severity == "page" ? 5 : 4
         publication.link = link(alerts, members)
         // An alert and its end take the place of each other.
         publication.collapseKey = try members.text("groupKey")
         publication.values = [
-            "status": status, "alertname": name, "severity": severity, "count": "\(alerts.count)",
+            "status": status, "alertname": name, "severity": severity, "count": "\(group.count)",
             "firing": "\(firing)",
-            "summary": annotations["summary"] ?? lines(of: alerts, annotations),
+            "summary": annotations["summary"] ?? group.lines(annotations),
             "description": annotations["description"] ?? "", "instance": labels["instance"] ?? "",
             "url": publication.link ?? "",
         ].mapValues { $0.cut(toBytes: bodyBytesMax) }
@@ -84,14 +143,14 @@ enum AlertGroup {
     private static let (titleBytesMax, bodyBytesMax) = (256, 2_048)
 
     /// A line for each alert, of its summary or its labels.
-    private static func lines(of alerts: [JSONValue], _ common: [String: String]) -> String {
-        if alerts.count > 1, let summary = common["summary"] { return summary }
-        var lines = alerts.prefix(linesMax).map { alert in
-            let (notes, labels) = (texts(alert["annotations"]), texts(alert["labels"]))
+    private func lines(_ common: [String: String]) -> String {
+        if count > 1, let summary = common["summary"] { return summary }
+        var lines = alerts.map { alert in
+            let (notes, labels) = (Self.texts(alert["annotations"]), Self.texts(alert["labels"]))
             let own = notes["summary"] ?? notes["description"] ?? notes["message"]
             return own ?? labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
         }
-        if alerts.count > linesMax { lines.append("and \(alerts.count - linesMax) more") }
+        if count > alerts.count { lines.append("and \(count - alerts.count) more") }
         return lines.isEmpty ? "no alerts" : lines.joined(separator: "\n")
     }
 

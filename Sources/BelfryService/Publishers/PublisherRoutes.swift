@@ -64,13 +64,12 @@ package struct PublisherRoutes: Sendable {
         { request, context in
             let (endpoint, application) = try await check.endpoint(
                 kind, key: try key(request, context), of: request, context)
-            return try await services.shares.uploading(
-                request, atMost: Publication.bytesMax, for: ShareHolder(application)
-            ) {
+            let bytesMax = kind == .alerts ? AlertGroup.bytesMax : Publication.bytesMax
+            return try await services.shares.uploading(request, atMost: bytesMax, for: ShareHolder(application)) {
                 let call = Call(
                     request: request,
                     topic: context.parameters.get("topic").map { String(percentDecoding: $0[...], plusIsSpace: false) },
-                    body: try await request.bytes(atMost: Publication.bytesMax),
+                    body: try await request.bytes(atMost: bytesMax),
                     parameters: Self.parameters(request.uri.query ?? ""))
                 let publication = try read(call)
                 let id = try await publish(publication, at: endpoint, of: application)

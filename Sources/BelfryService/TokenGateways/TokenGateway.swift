@@ -44,9 +44,10 @@ struct TokenGateway: Sendable {
             ?? UUID()
     }
 
-    /// Accepts a message, and returns the answer for each token: `pending` where there is none yet.
+    /// Accepts a message, and returns the answer for each token: `pending` where there is none yet. A token that could not be registered has
+    /// none.
     ///
-    /// Throws `InvalidInput` where the platform cannot take the content.
+    /// Throws `InvalidInput` where the platform cannot take the content, and where no token could be registered the reason for one of them.
     ///
     /// - Parameters:
     ///   - tokens: up to `Batch.devicesMax`.
@@ -70,8 +71,17 @@ struct TokenGateway: Sendable {
                 unknown.append(token)
             }
         }
-        let new = try await register(unknown, on: platform)
-        for (token, device) in new { devices[device.key] = token }
+        var (new, fault): ([(DeviceToken, Device)], (any Error)?) = ([], nil)
+        for (token, result) in try await register(unknown, on: platform) {
+            do {
+                let device = try result.get()
+                devices[device.key] = token
+                new.append((token, device))
+            } catch {
+                fault = error
+            }
+        }
+        if let fault, devices.isEmpty, answers.isEmpty { throw fault }
         guard !devices.isEmpty else { return answers }
         let push = try await accept(message, to: devices.keys.sorted(), on: platform)
         let verdicts = waits ? await verdicts(on: Array(devices.keys), of: push, for: platform.applicationKey) : [:]
@@ -108,23 +118,29 @@ struct TokenGateway: Sendable {
         return push.key
     }
 
-    private func register(_ tokens: [DeviceToken], on platform: Platform) async throws -> [(DeviceToken, Device)] {
+    /// A token that cannot be registered holds back no other.
+    private func register(
+        _ tokens: [DeviceToken], on platform: Platform
+    ) async throws -> [(DeviceToken, Result<Device, any Error>)] {
         try await tokens.inSteps(of: Self.registrationsPerStep) { step, _ in
             try await turns.run(for: platform.applicationKey) {
-                try await withThrowingTaskGroup(of: (DeviceToken, Device).self) { group in
+                await withTaskGroup(of: (DeviceToken, Result<Device, any Error>).self) { group in
                     for token in step {
                         group.addTask {
-                            let registration = try Registration(
-                                token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-                            return (
-                                token, try await services.registrations.register(registration, as: nil, on: platform)
-                            )
+                            do { return (token, .success(try await register(token, on: platform))) } catch {
+                                return (token, .failure(error))
+                            }
                         }
                     }
-                    return try await group.reduce(into: []) { $0.append($1) }
+                    return await group.reduce(into: []) { $0.append($1) }
                 }
             }
         }
+    }
+
+    private func register(_ token: DeviceToken, on platform: Platform) async throws -> Device {
+        let registration = try Registration(token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+        return try await services.registrations.register(registration, as: nil, on: platform)
     }
 
     // MARK: Verdicts

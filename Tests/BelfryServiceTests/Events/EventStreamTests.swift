@@ -238,7 +238,7 @@ import Testing
     @Test func `a silent stream sends keep-alives and ends with the hub`() async throws {
         try await TestEventHub.open { fixture in
             let printed = Printer()
-            let response = EventStream(try await fixture.hub.subscribe(to: fixture.application.key)).response
+            let response = EventStream(try await fixture.hub.subscribe(to: fixture.application.key)) { true }.response
             #expect(response.headers[.contentType] == "text/event-stream")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await response.body.write(printed) }
@@ -253,6 +253,23 @@ import Testing
             }
             #expect(printed.isFinished)
         }
+    }
+
+    @Test func `a revoked key may not go on reading`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let hub = EventHub(store: server.store, clock: server.clock, logger: Logger(label: "test"))
+        let events = Admin.Events(factory: Admin.RouteFactory(server.services), hub: hub)
+        let text = try #require(AdminKey.Text(try await server.key(.readOnly, .tenant(resources.tenant.key))))
+        let key = try #require(try await server.store.adminKey(text.id))
+        let taken = key.secretHashes(at: server.clock.now)
+        #expect(await events.mayRead(resources.application, by: key, taken))
+        #expect(await !events.mayRead(resources.application, by: key, [[1]]), "its secret was replaced")
+        let tenant = try await server.store.create(NewTenant(uuid: UUID(), name: try Name("other")))
+        let other = try await server.resources("other", of: tenant.key)
+        #expect(await !events.mayRead(other.application, by: key, taken))
+        try await server.admin.revoke(key, by: TestAdminServer.author)
+        #expect(await !events.mayRead(resources.application, by: key, taken))
     }
 
     @Test func `a stream ends when its reader's permission does`() async throws {

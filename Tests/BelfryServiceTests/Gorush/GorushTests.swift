@@ -171,6 +171,32 @@ import Testing
         }
     }
 
+    @Test func `a notification without its platform stands in the logs`() async throws {
+        try await GatewayServer.with(.gorush) { server in
+            _ = try await server.store.create(
+                try NewOpenEndpoint(
+                    kind: .gorush, application: server.application.key, keyHash: SecretHash.of("other"),
+                    options: ["gone.app": UUID().lowercased]))
+            let body = Self.request(Self.ios(#""topic":"gone.app","message":"a""#), Self.ios())
+            let answer = try await server.post("/gorush/other/api/push", body)
+            guard case .array(let logs)? = answer.json["logs"] else { throw StoreError.unknown("logs") }
+            #expect(answer.status == 200 && logs.count == 1, "\(answer)")
+            #expect(logs.first?["error"]?.stringValue?.contains("was deleted") == true, "\(answer)")
+            #expect(try await server.pushes.count == 1)
+        }
+    }
+
+    @Test func `tokens beyond the quota hold back no others`() async throws {
+        try await GatewayServer.with(.gorush, quotas: Quotas([.devices: 1])) { server in
+            let body = Self.request(Self.ios(tokens: [GatewayServer.appleToken, Self.second]))
+            let answer = try await server.post(Self.path, body)
+            guard case .array(let logs)? = answer.json["logs"] else { throw StoreError.unknown("logs") }
+            #expect(answer.status == 200 && logs.count == 1, "\(answer)")
+            #expect(logs.first?["error"] == .string("the token could not be registered"), "\(answer)")
+            #expect(try await server.pushes.count == 1)
+        }
+    }
+
     @Test func `a trial sends nothing`() async throws {
         try await GatewayServer.with(.gorush) { server in
             let body = Self.request(Self.android(#""message":"a","dry_run":true"#))

@@ -117,9 +117,13 @@ import Testing
 
     @Test func `a title may be an encoded word`() async throws {
         try await Self.with(.ntfy, options: [:]) { server, _ in
-            for title in ["=?UTF-8?B?S8Okc2U=?=", "=?utf-8?q?K=C3=A4se?="] {
+            for (title, text) in [
+                ("=?UTF-8?B?S8Okc2U=?=", "Käse"), ("=?utf-8?q?K=C3=A4se?=", "Käse"),
+                ("=?UTF-8?B?S8Okc2U=?= =?utf-8?q?_ist_da?=", "Käse ist da"),
+                ("Der =?UTF-8?B?S8Okc2U=?= da", "Der Käse da"),
+            ] {
                 let push = try await server.push("/ntfy/\(Self.key)/shop", "Fresh", [.init("Title")!: title])
-                #expect(push.content.shared.title == "Käse")
+                #expect(push.content.shared.title == text)
             }
         }
     }
@@ -161,6 +165,14 @@ import Testing
                 "/gotify/\(Self.key)/message", "title=Disk&message=half+full&priority=1",
                 [.contentType: "application/x-www-form-urlencoded"])
             #expect(form.content.body == "half full" && form.lane == .bulk)
+            let parts = [("title", "Disk"), ("message", "nearly full"), ("priority", "9")].map {
+                "--x\r\nContent-Disposition: form-data; name=\"\($0.0)\"\r\n\r\n\($0.1)\r\n"
+            }
+            let multipart = try await server.push(
+                "/gotify/\(Self.key)/message?token=A1", parts.joined() + "--x--\r\n",
+                [.contentType: "multipart/form-data; boundary=x"])
+            #expect(multipart.content.shared.title == "Disk" && multipart.content.body == "nearly full")
+            #expect(multipart.lane == .urgent)
         }
     }
 
@@ -235,6 +247,20 @@ import Testing
     }
 
     // MARK: Hostile and mistaken callers
+
+    @Test func `a large group is counted, its first alerts told`() async throws {
+        try await Self.with(.alerts) { server, _ in
+            let alerts = (0..<2_000).map { number in
+                let summary = "alert \(number) \(String(repeating: "x", count: 150))"
+                return #"{"status":"\#(number < 10 ? "resolved" : "firing")","annotations":{"summary":"\#(summary)"}}"#
+            }
+            let push = try await server.push(
+                "/alerts/\(Self.key)", #"{"status":"firing","alerts":[\#(alerts.joined(separator: ","))]}"#)
+            #expect(push.content.shared.title == "alerts: 1990 firing")
+            #expect(push.content.body?.hasPrefix("alert 0 x") == true)
+            #expect(push.content.body?.hasSuffix("and 1992 more") == true, "\(push.content.body ?? "")")
+        }
+    }
 
     /// Senders do not repeat what was refused.
     @Test func `an alert that is too long is cut`() async throws {

@@ -28,11 +28,11 @@ struct GatewayServer {
     ///   - wait: how long an answer waits for a verdict.
     static func with(
         _ kind: OpenEndpoint.Kind, _ names: [String: PlatformKind] = [:], wait: Duration = .zero,
-        shares: ConcurrencyLimiter = ConcurrencyLimiter(),
+        shares: ConcurrencyLimiter = ConcurrencyLimiter(), quotas: Quotas = Quotas(),
         _ play: @escaping @Sendable (GatewayServer) async throws -> Void
     ) async throws {
         let clock = ManualClock(at: Instant(milliseconds: 1_500_000_000_000))
-        let store = try SQLiteStore.temporary(clock: clock)
+        let store = try SQLiteStore.temporary(clock: clock, quotas: quotas)
         let vault = PlaintextVault()
         let application = try await store.create(.test(vault))
         var platforms: [PlatformKind: BelfryService.Platform] = [:]
