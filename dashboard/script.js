@@ -42,6 +42,7 @@ function prepare(root) {
     const label = figure.querySelector("figcaption");
     if (label.textContent === "Shell") addCopying(label, () => figure.querySelector("code").textContent);
   }
+  for (const table of tables(root)) addSorting(table);
 }
 prepare(document);
 
@@ -159,7 +160,8 @@ const main = document.querySelector("main");
 const log = [...document.querySelectorAll("figure.code")].find(figure => figure.querySelector("figcaption").textContent === "log");
 const isBusy = () => document.hidden || isSending || !document.getSelection().isCollapsed
   || main.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
-  || [...main.querySelectorAll("input, textarea")].some(field => field.value !== field.defaultValue);
+  || [...main.querySelectorAll("input, textarea")].some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
+  || [...main.querySelectorAll("option[selected]")].some(option => !option.selected);
 function refresh() {
   if (isBusy()) return;
   asked = Date.now();
@@ -181,15 +183,24 @@ function show(request) {
   }
   if (shown?.isEqualNode(fresh)) return;
   shown = fresh.cloneNode(true);
+  // The focus stays on the link to an address or the button of a form, wherever it stands now; else at its place.
   const stops = () => [...main.querySelectorAll("a[href], button, summary, [tabindex]")];
-  const focus = stops().indexOf(document.activeElement);
+  const nameOf = stop => stop.getAttribute("href") ?? stop.form?.getAttribute("action");
+  const before = stops(), focus = before.indexOf(document.activeElement), name = focus < 0 ? null : nameOf(before[focus]);
+  const named = all => all.filter(stop => nameOf(stop) === name);
+  const turn = named(before).indexOf(document.activeElement);
+  const sorted = [...tables(main)].map(table => table.querySelector("[aria-sort]"));
   const folds = () => [...main.querySelectorAll("details")];
   const unfolded = folds().map(fold => fold.open);
   main.replaceChildren(...fresh.childNodes);
   folds().forEach((fold, index) => { fold.open ||= unfolded[index]; });
   prepare(main);
+  [...tables(main)].forEach((table, index) => {
+    const head = sorted[index] && table.tHead?.rows[0].cells[sorted[index].cellIndex];
+    if (head?.querySelector(".sort")) sortTable(table, head, sorted[index].getAttribute("aria-sort") === "descending");
+  });
   document.title = request.response.title;
-  if (focus >= 0) stops()[focus]?.focus({ preventScroll: true });
+  if (focus >= 0) (named(stops())[turn] ?? stops()[focus])?.focus({ preventScroll: true });
 }
 if (live && live !== "reload") {
   let waiting = null;
@@ -564,8 +575,9 @@ setInterval(() => {
 }, 60000);
 
 // A table that stands whole on its page is sorted by a click on the head of a column.
-function sortTable(table, head) {
-  const column = head.cellIndex, body = table.tBodies[0], down = head.getAttribute("aria-sort") === "ascending";
+function tables(root) { return root.querySelectorAll(".scroll > table"); }
+function sortTable(table, head, down) {
+  const column = head.cellIndex, body = table.tBodies[0];
   const isNumber = head.matches(".number");
   const key = row => {
     const cell = row.cells[column], text = cell?.querySelector("time")?.dateTime ?? cell?.textContent.trim() ?? "";
@@ -577,16 +589,16 @@ function sortTable(table, head) {
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", down ? "descending" : "ascending");
 }
-for (const table of document.querySelectorAll(".scroll > table")) {
+function addSorting(table) {
   const isPart = table.parentElement.nextElementSibling?.matches(".more") || /[?&](after|before|page)=/.test(location.search);
-  if (isPart || table.tBodies[0]?.rows.length < 3 || !table.tHead) continue;
+  if (isPart || table.tBodies[0]?.rows.length < 3 || !table.tHead) return;
   for (const head of table.tHead.rows[0].cells) {
     if (head.querySelector(".unseen") || !head.textContent) continue;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
     button.append(...head.childNodes);
-    button.addEventListener("click", () => sortTable(table, head));
+    button.addEventListener("click", () => sortTable(table, head, head.getAttribute("aria-sort") === "ascending"));
     head.append(button);
   }
 }

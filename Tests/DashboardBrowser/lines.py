@@ -160,7 +160,22 @@ def words(world, browser, width):
     assert links.count("Settings") == 1 and "Configuration" in links, links
 
 
-LINES = [compose, why, report, charts, times, layout, forms, places, changes, words]
+def live(world, browser, width):
+    """A list that shows itself anew stays sorted, and the focus stays on its link."""
+    browser.open(f"{world.page}/pushes")
+    head = "[...document.querySelectorAll('main th')].find(one => one.textContent.includes('Push'))"
+    link = browser.script(f"""
+        {head}.querySelector('.sort').click();
+        const link = document.querySelector('main table tbody tr:last-child a');
+        link.focus();
+        return link.getAttribute('href');""")
+    push = world.send("Another market")
+    until("the new push", lambda: browser.script(f"return !!document.querySelector('main table a[href$=\"{push}\"]')"))
+    after = browser.script(f"return [{head}.ariaSort, document.activeElement.getAttribute('href')]")
+    assert after == ["ascending", link], (after, link)
+
+
+LINES = [compose, why, report, charts, times, layout, forms, places, changes, words, live]
 
 
 def look_at_all(installation, browser, width):

@@ -73,8 +73,11 @@ struct ApplicationPages {
             .text("description", "Description", hint: "Optional."),
         ]
         if visit.person.bounds == .everything {
-            let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
-            if tenants.count > 1 {
+            let tenants = try await visit.services.store.tenants(after: nil, limit: Role.tenantsMax + 1)
+            if tenants.count > Role.tenantsMax {
+                let hint = "Its UUID, which its page shows. Empty: \(tenants[0].name)."
+                fields.append(.text("tenant", "Tenant", hint: hint))
+            } else if tenants.count > 1 {
                 fields.append(.select("tenant", "Tenant", "", tenants.map { ($0.uuid.lowercased, $0.name) }))
             }
         }
@@ -83,8 +86,9 @@ struct ApplicationPages {
 
     @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
         let tenant = try await tenant(visit)
-        try visit.require(.change, on: .tenant(tenant), called: "tenant")
+        try visit.require(.change, on: .tenant(tenant ?? Tenant.first), called: "tenant")
         return try await visit.trying(try await Self.newForm(visit), on: { Self.newPage($0) }) {
+            guard let tenant else { throw InvalidInput(field: "tenant", "does not exist any more") }
             let created = try await visit.services.admin.createApplication(
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]), of: tenant,
                 by: visit.author)
@@ -92,10 +96,12 @@ struct ApplicationPages {
         }
     }
 
-    private func tenant(_ visit: DashboardRequest) async throws -> Key<Tenant> {
+    /// nil where the chosen tenant does not exist.
+    private func tenant(_ visit: DashboardRequest) async throws -> Key<Tenant>? {
         if let own = visit.person.bounds.tenant { return own }
-        guard let uuid = UUID(text: visit.form["tenant"]) else { return Tenant.first }
-        return try await visit.services.store.tenant(uuid)?.key ?? Tenant.first
+        guard !visit.form["tenant"].isEmpty else { return Tenant.first }
+        guard let uuid = UUID(text: visit.form["tenant"]) else { return nil }
+        return try await visit.services.store.tenant(uuid)?.key
     }
 
     static func created(_ created: CreatedApplication) -> PageView {
@@ -212,23 +218,14 @@ struct ApplicationPages {
     private static func rotation(_ application: Application, _ what: String, _ label: String) -> Form {
         var form = Form(Address.of(application, "settings", what), label, [.grace])
         form.layout = .inline
-        // Guarded by the secret that it replaces: of two tabs, or two people, one does it.
-        let replaced = what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes
-        return form.guarded(by: Array(SecretHash.of(replaced.hex).prefix(16)).hex)
+        return form.replacing(what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes)
     }
 
     private func refusal(_ visit: DashboardRequest, _ application: Application, _ what: String) -> PageAnswer? {
-        let form = Self.rotation(application, what, "")
-        do {
-            try form.demandUnchanged(since: visit.form)
-            return nil
-        } catch {
-            var page = settingsPage(visit, application, form: Self.editForm(application))
-            page.problem =
-                "Nothing was done: it was replaced since you loaded the page, perhaps by you in another tab. Another one would end "
-                + "the new one."
-            return .invalid(page)
-        }
+        guard Self.rotation(application, what, "").isOutdated(by: visit.form) else { return nil }
+        var page = settingsPage(visit, application, form: Self.editForm(application))
+        page.problem = Form.wasReplaced
+        return .invalid(page)
     }
 
     private static func deleteForm(_ application: Application) -> Form {
@@ -315,7 +312,7 @@ struct ApplicationPages {
             settingsPage(visit, application, form: Self.editForm(application), deleteForm: form)
         }
         return try await visit.trying(Self.deleteForm(application), on: { page($0) }) {
-            guard visit.form["confirm"] == application.name.trimmed else {
+            guard visit.form.confirms(application.name) else {
                 throw InvalidInput(field: "confirm", "has to be the name: \(application.name)")
             }
             try await visit.services.admin.delete(application, force: true, by: visit.author)

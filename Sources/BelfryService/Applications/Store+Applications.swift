@@ -26,15 +26,18 @@ extension Store {
     package func applications() async throws -> [Application] { try await applications(in: .everything) }
 
     /// The applications within the bounds of a key or a person.
-    package func applications(in bounds: AdminKey.Bounds) async throws -> [Application] {
+    ///
+    /// - Parameter limit: the most that are read, the oldest.
+    package func applications(in bounds: AdminKey.Bounds, limit: Int = .max) async throws -> [Application] {
         try await read { [damagedRows] db in
             func application(_ row: some SQLRow) throws -> Application? {
                 try damagedRows.readable("application \(row.integer(0))") { try Application(row) }
             }
             let found =
                 switch bounds {
-                case .everything: try db.prepared(ApplicationStatements.all).all(as: application)
-                case .tenant(let tenant): try db.prepared(ApplicationStatements.ofTenant).all(tenant, as: application)
+                case .everything: try db.prepared(ApplicationStatements.all).all(limit, as: application)
+                case .tenant(let tenant):
+                    try db.prepared(ApplicationStatements.ofTenant).all(tenant, limit, as: application)
                 case .application(let key, _): try db.prepared(ApplicationStatements.byKey).all(key, as: application)
                 }
             return found.compactMap(\.self)
@@ -202,13 +205,13 @@ enum ApplicationStatements {
         """
 
     static let all: SQLText = """
-        SELECT \(columns) /* applications.all */ FROM application WHERE NOT is_being_deleted ORDER BY id
+        SELECT \(columns) /* applications.all */ FROM application WHERE NOT is_being_deleted ORDER BY id LIMIT $1
         """
 
     /// Scans `application_tenant`.
     static let ofTenant: SQLText = """
         SELECT \(columns) /* applications.of_tenant */
-          FROM application WHERE tenant_id = $1 AND NOT is_being_deleted ORDER BY id
+          FROM application WHERE tenant_id = $1 AND NOT is_being_deleted ORDER BY id LIMIT $2
         """
 
     static let byKey: SQLText = """

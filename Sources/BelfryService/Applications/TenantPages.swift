@@ -165,7 +165,7 @@ struct TenantPages {
         return try await visit.trying(
             Self.deleteForm(tenant), on: { try await page(tenant, visit, delete: $0) }
         ) {
-            guard visit.form["confirm"] == tenant.name else { throw InvalidInput(field: "confirm", "is not the name") }
+            guard visit.form.confirms(tenant.name) else { throw InvalidInput(field: "confirm", "is not the name") }
             try await visit.services.admin.delete(tenant, by: visit.author)
             return .redirect(Address.query(Address.path("admin", "tenants"), [("done", "deleted")]))
         }

@@ -59,7 +59,6 @@ struct ServerLogPages {
     var routes: [PageRoute] { [make.open(.get, "admin/logs", show), make.open(.get, "admin/logs.jsonl", file)] }
 
     private static let perPage = 200
-    private static let reloadSeconds = 5
 
     @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
@@ -84,8 +83,8 @@ struct ServerLogPages {
             "Server log",
             lead: isPaused
                 ? "The latest log lines of this server process, newest first."
-                : "The latest log lines of this server process, newest first. Reloads every \(reloadSeconds) seconds.")
-        if !isPaused { page.reloadSeconds = reloadSeconds }
+                : "The latest log lines of this server process, newest first. New ones appear by themselves.")
+        if !isPaused { page.live = "reload" }
         page.actions = [
             isPaused
                 ? Link("Follow", Address.query(address, kept))
@@ -209,7 +208,7 @@ struct AuditPages {
             Section {
                 form
                 table(entries, empty: "No changes in this period.")
-                ButtonRow([Link("As CSV", csv)])
+                ButtonRow([Link("As CSV (the first \(csvRowsMax.grouped))", csv)])
             }
         }
     }
@@ -235,15 +234,15 @@ struct AuditPages {
         var asked = try query(visit, limit: 500)
         var lines = ["time,who,from,change,of,details"]
         try await visit.services.shares.holding(.exports, for: visit.holder()) {
-            while lines.count < Self.csvRowsMax {
+            repeat {
                 let entries = try await visit.searching(nil) { [asked] in try await visit.services.store.auditLog(asked)
                 }
                 lines += entries.map(Self.line)
-                guard entries.count == asked.limit, let last = entries.last else { break }
-                asked.before = last.key
-            }
+                asked.before = entries.count == asked.limit ? entries.last?.key : nil
+            } while asked.before != nil && lines.count < Self.csvRowsMax
         }
-        return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: "audit.csv", type: "text/csv"))
+        let name = asked.before == nil ? "audit.csv" : "audit-first-\(lines.count - 1).csv"
+        return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: name, type: "text/csv"))
     }
 
     private static func line(_ entry: AuditEntry) -> String {

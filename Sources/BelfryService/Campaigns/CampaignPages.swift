@@ -106,20 +106,25 @@ struct CampaignPages {
         return form
     }
 
+    /// The letters of the variants that have a message, in the order in which the plan has them.
+    private static func written(_ form: FormData) -> [String] {
+        letters.filter { letter in ["title", "body", "template"].contains { !form["\($0)-\(letter)"].isEmpty } }
+    }
+
     /// Names of fields in faults, by those in the form.
-    private static let names: [String: String] = {
+    private static func names(_ form: FormData) -> [String: String] {
         var names = [
             "target.where": "where", "target": "where", "test_target.where": "test_where", "test_target": "test_where",
             "message": "body-a", "message.body": "body-a", "message.title": "title-a", "winner.after": "winner",
         ]
-        for (place, letter) in letters.enumerated() {
+        for (place, letter) in written(form).enumerated() {
             names["variants[\(place)].share"] = "share-\(letter)"
             names["variants[\(place)].template"] = "template-\(letter)"
             names["variants[\(place)].message.body"] = "body-\(letter)"
             names["variants[\(place)].message.title"] = "title-\(letter)"
         }
         return names
-    }()
+    }
 
     private static func members(_ form: FormData) throws(InvalidInput) -> JSONObject {
         var members: JSONObject = [:]
@@ -133,8 +138,12 @@ struct CampaignPages {
         if !form["winner"].isEmpty {
             members["winner"] = .object(["by": .string(form["winner_by"]), "after": .string(form["winner"])])
         }
+        let written = written(form)
+        for letter in letters where !written.contains(letter) && !form["share-\(letter)"].isEmpty {
+            throw InvalidInput(field: "share-\(letter)", "is of no message: write one, or empty this field")
+        }
         var variants: [JSONValue] = []
-        for letter in letters {
+        for letter in written {
             var variant: JSONObject = [:]
             var message: JSONObject = [:]
             for name in ["title", "body"] where !form["\(name)-\(letter)"].isEmpty {
@@ -142,7 +151,6 @@ struct CampaignPages {
             }
             if !message.isEmpty { variant["message"] = .object(message) }
             if !form["template-\(letter)"].isEmpty { variant["template"] = .string(form["template-\(letter)"]) }
-            guard !variant.isEmpty else { continue }
             variant["name"] = .string(letter.uppercased())
             if !form["share-\(letter)"].isEmpty { variant["share"] = try number("share-\(letter)", form) }
             variants.append(.object(variant))
@@ -159,7 +167,9 @@ struct CampaignPages {
 
     @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let form = Self.newForm(application)
-        return try await visit.trying(form, names: Self.names, on: { try await page(visit, application, $0) }) {
+        return try await visit.trying(
+            form, names: Self.names(visit.form), on: { try await page(visit, application, $0) }
+        ) {
             guard !visit.form["name"].isEmpty else { throw InvalidInput(field: "name", "is empty") }
             let campaign = try await visit.services.all.campaigns.create(
                 try Campaign.checked(name: visit.form["name"]), try CampaignPlan(try Self.members(visit.form)),

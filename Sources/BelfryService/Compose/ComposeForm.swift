@@ -451,7 +451,7 @@ struct ComposeForm: Sendable {
         }
         for name in ["send_at", "expires_at"] {
             let text = json[name]?.stringValue ?? ""
-            data.put(name, Instant(text: text)?.fieldText ?? text)
+            if let instant = Instant(text: text) { data.put(name, instant) } else { data.put(name, text) }
         }
         if let local = json["send_at"]?["local"]?.stringValue {
             data.put("clock", "local")

@@ -281,7 +281,7 @@ struct ComposePages {
             guard 0...Self.reviewedMax ~= reviewed, outlook.count.devices <= max(reviewed * 2, reviewed + 100),
                 shown.isEmpty || shown == visit.form.reviewedDigest
             else { break }
-            if outlook.count.isLarge, visit.form["confirm"] != context.application.name {
+            if outlook.count.isLarge, !visit.form.confirms(context.application.name) {
                 var page = try await context.review(written, outlook)
                 page.sections[page.sections.count - 1].change(Form.self) {
                     $0.show("has to be the name: \(context.application.name)", at: "confirm")

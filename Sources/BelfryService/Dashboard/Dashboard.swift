@@ -208,13 +208,14 @@ package struct DashboardRoutes: Sendable {
                 try posted.form.restoreFiles(of: posted.person, by: services.vault)
                 do {
                     return await render(
-                        try await once.run(posted, show: { rendered($0, await shell(visit)).text }, route.answer), visit
-                    )
+                        try await once.run(
+                            posted, show: { [posted] in rendered($0, await shell(posted)).text }, route.answer),
+                        posted)
                 } catch is SingleUse.OtherValues {
                     if let again = await shownAgain(posted, SingleUse.doneBefore, .unprocessableContent, resume) {
                         return again
                     }
-                    return await render(.invalid(SingleUse.doneBeforePage(posted)), visit)
+                    return await render(.invalid(SingleUse.doneBeforePage(posted)), posted)
                 }
             }
         } catch {
@@ -251,12 +252,8 @@ package struct DashboardRoutes: Sendable {
     private func html(_ page: PageView, _ shell: Shell, status: HTTPResponse.Status = .ok) -> Response {
         let page = HeldForm.current?.fill(page) ?? page
         let rendered = rendered(page, shell)
-        var response = Response.html(
+        return Response.html(
             rendered.text, status: status, pictures: rendered.hasTiles ? services.options.mapTiles?.origin : nil)
-        if page.reloadSeconds > 0, let refresh = HTTPField.Name("Refresh") {
-            response.headers[refresh] = String(page.reloadSeconds)
-        }
-        return response
     }
 
     private func rendered(_ page: PageView, _ shell: Shell) -> HTMLWriter {
@@ -266,14 +263,27 @@ package struct DashboardRoutes: Sendable {
     }
 
     private func shell(_ visit: DashboardRequest) async -> Shell {
-        await shell(visit.login, app: visit.parameters.get("app_uuid") ?? visit.query["app"], visit.request)
+        var shell = await shell(
+            visit.login, app: visit.parameters.get("app_uuid") ?? visit.query["app"], visit.request)
+        // A form that was not taken stands on the page that it was sent from, as after a login.
+        if let held = HeldForm(visit.form, to: visit.request.uri.path, by: services.people),
+            held.person == visit.person.key
+        {
+            (shell.page, shell.proof) = held.mark
+        }
+        return shell
     }
 
     /// - Parameter app: the UUID of the application whose page it is, or is searched first.
     private func shell(_ login: PersonService.Login, app: String?, _ request: Request) async -> Shell {
         // Where these cannot be read, the page does without.
-        let applications = (try? await services.store.applications(seenBy: login.person)) ?? []
-        var shell = Shell(of: login.person, app: app, at: request.uri.path, applications)
+        let (store, person) = (services.store, login.person)
+        let applications =
+            (try? await store.applications(seenBy: person, limit: Shell.Switcher.listedMax + 1)) ?? []
+        var current: Application?
+        if let uuid = app.flatMap({ UUID(text: $0) }) { current = (try? await store.application(uuid)) ?? nil }
+        var shell = Shell(
+            of: person, in: current.flatMap { person.maySee($0) ? $0 : nil }, at: request.uri.path, applications)
         shell.csrf = FormToken.of(login.token)
         shell.page = request.method == .get ? request.uri.string : request.uri.path
         shell.proof =

@@ -35,7 +35,7 @@ struct Form: Component {
 
     struct Hidden: Component {
         let name: String
-        let value: String
+        var value: String
 
         var content: [any HTML] { Tag("input", ["type": "hidden", "name": name, "value": value]) }
     }
@@ -294,6 +294,8 @@ struct Field: Component {
     private var choices: String?
     /// The name of the time zone by whose clocks the value is.
     private var zone: String?
+    /// The time that the value shows.
+    private var shown: Instant?
 
     enum Kind: Sendable {
         case text(type: String, autocomplete: String)
@@ -318,7 +320,7 @@ struct Field: Component {
     ) -> Field {
         var field = Field.text(
             name, label, instant?.fieldText ?? "", hint: hint, isRequired: isRequired, type: "datetime-local")
-        field.zone = Viewer.current.zone.name
+        (field.zone, field.shown) = (Viewer.current.zone.name, instant)
         return field
     }
 
@@ -378,7 +380,8 @@ struct Field: Component {
             kept = file(name)
         } else if !isSecret {
             value = isArea ? data.raw(name) : data[name]
-            if zone != nil { zone = data.zone.name }
+            guard zone != nil else { return }
+            (zone, shown) = (data.zone.name, Instant(text: data.raw(FormData.shownField(of: name))))
         }
     }
 
@@ -409,6 +412,7 @@ struct Field: Component {
             kept?.box(name)
             Tag("p", ["class": "hint"], (zone.map { "Time zone: \($0). " } ?? "") + hint)
             if let zone { Form.Hidden(name: FormData.zoneField, value: zone) }
+            if let shown { Form.Hidden(name: FormData.shownField(of: name), value: shown.text) }
         }
     }
 
@@ -465,6 +469,14 @@ extension Form {
         var form = self
         form.hidden.append(Hidden(name: Self.seen, value: seen))
         return form
+    }
+
+    /// Keeps the marks of what the person saw, so that a change since then is noticed when the form is posted again.
+    mutating func keepMarks(of posted: FormData) {
+        for index in hidden.indices where [Self.seen, "version"].contains(hidden[index].name) {
+            let mark = posted.raw(hidden[index].name)
+            if !mark.isEmpty { hidden[index].value = mark }
+        }
     }
 
     /// Throws when the posted form showed something else than this one, which is made of what is stored now.

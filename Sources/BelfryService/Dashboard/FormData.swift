@@ -76,6 +76,15 @@ struct FormData: Sendable {
 
     func isChecked(_ name: String) -> Bool { values[name] != nil }
 
+    /// Whether a person typed this name to confirm. A run of blanks is one: pages show it so, and fields take no line ends.
+    func confirms(_ name: String) -> Bool {
+        func cleaned(_ text: String) -> String {
+            text.asName.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }
+        let (typed, wanted) = (raw("confirm"), cleaned(name))
+        return wanted.isEmpty ? typed == name : cleaned(typed) == wanted
+    }
+
     /// The names of a field of lines and commas. A name with a comma in it stands in quotation marks.
     func list(_ name: String) -> [String] { ListedNames.read(raw(name)) }
 

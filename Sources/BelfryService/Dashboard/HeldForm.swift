@@ -61,6 +61,9 @@ struct HeldForm: Sendable {
     /// The page as the form names it.
     private let written: String
 
+    /// The hidden fields of its page.
+    var mark: (page: String, proof: String) { (written, proof) }
+
     // MARK: In the browser
 
     /// nil where it is too long.
@@ -94,7 +97,10 @@ struct HeldForm: Sendable {
         var page = page.saying(notice)
         for index in page.sections.indices {
             page.sections[index].change(Form.self) { form in
-                if form.action == action { form.keep(data) }
+                if form.action == action {
+                    form.keep(data)
+                    form.keepMarks(of: data)
+                }
             }
         }
         return page

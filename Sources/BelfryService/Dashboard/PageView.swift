@@ -11,8 +11,6 @@ struct PageView: Sendable {
     var sections: [Section]
     /// The path of an event stream: the page is loaded again when it reports something.
     var live = ""
-    /// The seconds after which the browser loads the page again; 0 for never.
-    var reloadSeconds = 0
 
     /// - Parameters:
     ///   - application: whose page it is.

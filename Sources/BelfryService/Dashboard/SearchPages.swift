@@ -17,7 +17,7 @@ struct SearchPages {
         let current = applications.first { $0.uuid == UUID(text: visit.query["app"]) }
         var found = SearchHits(text: text)
         if !text.isEmpty {
-            found.addNamed(applications, Shell(of: visit.person, app: visit.query["app"], at: "", applications))
+            found.addNamed(applications, Shell(of: visit.person, in: current, at: "", applications))
         }
         if text.utf8.count >= Self.lengthMin {
             let searched = [current].compactMap(\.self) + applications.filter { $0.key != current?.key }

@@ -29,15 +29,14 @@ struct Shell: Sendable {
     /// The menus of a person; those of an application where the page belongs to one.
     ///
     /// - Parameters:
-    ///   - app: the UUID of the application, which counts where the person may see it.
+    ///   - application: one that the person may see.
     ///   - path: of the page, whose link is marked.
-    ///   - applications: those that the person may see.
-    init(of person: Person, app: String?, at path: String, _ applications: [Application] = []) {
+    ///   - applications: those that the person may see; no more are needed than the switcher lists, and one.
+    init(of person: Person, in application: Application?, at path: String, _ applications: [Application] = []) {
         self.person = person.name == person.email.text ? person.email.text : "\(person.name)"
         role = person.scope.rawValue
         isSignedIn = true
-        let uuid = app.flatMap { UUID(text: $0) }
-        application = applications.first { $0.uuid == uuid }
+        self.application = application
         switcher = Switcher(application, applications, at: path)
         menus = [Menu("", [("Overview", Address.path()), ("Applications", Address.path("apps"))])]
         if let application {
@@ -190,13 +189,13 @@ struct Shell: Sendable {
     }
 
     /// Leads to the other applications: to the page of the same name, where there is one.
-    private struct Switcher: Component {
+    struct Switcher: Component {
         private let current: Application?
         private let links: [Link]
         private let count: Int
 
         /// More are found by their name alone.
-        private static let listedMax = 50
+        static let listedMax = 50
         /// Fewer are seen at a glance.
         private static let searchedMin = 8
 
@@ -230,7 +229,10 @@ struct Shell: Sendable {
                         }
                     }
                     Tag("ul") { for link in links { Tag("li") { link } } }
-                    Link("All applications (\(count.grouped))", Address.path("apps")).button
+                    Link(
+                        "All applications (\(count > Self.listedMax ? "more than \(Self.listedMax)" : "\(count)"))",
+                        Address.path("apps")
+                    ).button
                 }
             }
         }
@@ -239,11 +241,14 @@ struct Shell: Sendable {
 
 extension Store {
     /// The applications that a person may see.
-    func applications(seenBy person: Person) async throws -> [Application] {
-        try await applications(in: person.bounds).filter {
-            Permission.verdict(scope: person.scope, bounds: person.bounds, for: .read, on: Permission.Subject($0))
-                == .allowed
-        }
+    func applications(seenBy person: Person, limit: Int = .max) async throws -> [Application] {
+        try await applications(in: person.bounds, limit: limit).filter(person.maySee)
+    }
+}
+
+extension Person {
+    func maySee(_ application: Application) -> Bool {
+        Permission.verdict(scope: scope, bounds: bounds, for: .read, on: Permission.Subject(application)) == .allowed
     }
 }
 

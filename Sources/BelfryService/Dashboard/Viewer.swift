@@ -28,7 +28,10 @@ extension Instant {
     var day: String { local.dayText }
 
     /// As a field for a time takes it: `2026-01-31T08:30`, with seconds and a fraction where there are any.
-    var fieldText: String {
+    var fieldText: String { fieldText(in: Viewer.current.zone) }
+
+    fileprivate func fieldText(in zone: ZoneInfo) -> String {
+        let local = zone.local(at: self)
         let text = Instant(milliseconds: local.seconds * 1_000 + milliseconds - milliseconds.floored(by: 1_000) * 1_000)
             .text.dropLast()
         return String(text.hasSuffix(":00.000") ? text.dropLast(7) : text)
@@ -68,9 +71,23 @@ extension FormData {
 
     var zone: ZoneInfo { (try? ZoneInfo(self[Self.zoneField], field: Self.zoneField)) ?? Viewer.current.zone }
 
-    /// A time as browsers send it, by the clocks of the form; nil for an empty field.
+    /// The hidden field with the time that a field showed. The hour in which clocks are set back has each local time twice.
+    static func shownField(of name: String) -> String { "\(name)_shown" }
+
+    /// A time as browsers send it, by the clocks of the form; nil for an empty field. A text that was not changed is the time that was shown.
     func instant(_ name: String) throws(InvalidInput) -> Instant? {
-        self[name].isEmpty ? nil : try Instant(local: self[name], in: zone, field: name)
+        guard !self[name].isEmpty else { return nil }
+        let typed = try Instant(local: self[name], in: zone, field: name)
+        guard let shown = Instant(text: self[Self.shownField(of: name)]),
+            shown.fieldText(in: zone) == typed.fieldText(in: zone)
+        else { return typed }
+        return shown
+    }
+
+    /// Puts a time, by the viewer's clock, in the place of the value that a field has.
+    mutating func put(_ name: String, _ instant: Instant) {
+        put(name, instant.fieldText)
+        put(Self.shownField(of: name), instant.text)
     }
 
     /// The beginning of a day by the viewer's clock; nil for an empty field.

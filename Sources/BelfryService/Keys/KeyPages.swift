@@ -97,6 +97,7 @@ struct KeyPages {
     @Sendable private func rotate(_ visit: DashboardRequest) async throws -> PageAnswer {
         let key = try await key(visit)
         let form = Form(Address.path("admin", "keys", key.id, "rotate"), "Make a new secret", [.grace])
+            .replacing(key.secretHash)
         func page(_ form: Form) -> PageView {
             var page = PageView(
                 "Rotate “\(key.name)”", lead: "The key gets a new secret, which is shown once. Its id stays."
@@ -107,6 +108,11 @@ struct KeyPages {
             return page
         }
         guard visit.form.isChecked("grace") else { return .page(page(form)) }
+        if form.isOutdated(by: visit.form) {
+            var refusal = page(form)
+            refusal.problem = Form.wasReplaced
+            return .invalid(refusal)
+        }
         return try await visit.trying(form, on: page) {
             guard key.revokedAt == nil else { throw StoreError.conflict("the key is revoked") }
             return .outcome(
@@ -137,6 +143,18 @@ extension Field {
         [
             ("0", "at once"), ("3600", "after an hour"), ("86400", "after a day"), ("604800", "after a week"),
         ])
+}
+
+extension Form {
+    /// This form, guarded by the secret that it replaces: of two tabs, or two people, one does it.
+    func replacing(_ secret: [UInt8]) -> Form { guarded(by: Array(SecretHash.of(secret.hex).prefix(16)).hex) }
+
+    /// Whether the secret was replaced after the posted form was shown.
+    func isOutdated(by posted: FormData) -> Bool { (try? demandUnchanged(since: posted)) == nil }
+
+    static let wasReplaced =
+        "Nothing was done: it was replaced since you loaded the page, perhaps by you in another tab. Another one would end the "
+        + "new one."
 }
 
 extension FormData {

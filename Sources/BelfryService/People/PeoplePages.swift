@@ -309,11 +309,13 @@ enum Role {
         -> [Field]
     {
         let applications = try await visit.applications().filter { visit.may(.administer, Permission.Subject($0)) }
-        var bounds = applications.prefix(500).map { choice(of: $0) }
+        var bounds = applications.prefix(applicationsMax).map { choice(of: $0) }
+        var isCut = applications.count > applicationsMax
         switch visit.person.bounds {
         case .everything:
-            let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
-            bounds = [everything] + tenants.map { choice(of: $0) } + bounds
+            let tenants = try await visit.services.store.tenants(after: nil, limit: tenantsMax + 1)
+            bounds = [everything] + tenants.prefix(tenantsMax).map { choice(of: $0) } + bounds
+            isCut = isCut || tenants.count > tenantsMax
         case .tenant(let key):
             if let tenant = try await visit.services.store.tenant(key) { bounds = [choice(of: tenant)] + bounds }
         case .application: break
@@ -327,7 +329,7 @@ enum Role {
             // The least role is for no more than a tenant.
             .select(
                 "bounds", "For", own?.0 ?? (bounds.first { $0.0 != everything.0 } ?? bounds.first)?.0 ?? "", bounds,
-                hint: hint(within: visit.person.bounds)),
+                hint: hint(within: visit.person.bounds) + (isCut ? hintOfMore : "")),
         ]
     }
 
@@ -339,6 +341,10 @@ enum Role {
         case .application: scopes.filter { $0.0 != "operator" && $0.0 != "tenant-admin" }
         }
     }
+
+    /// The most tenants and applications that a form offers.
+    static let (tenantsMax, applicationsMax) = (200, 500)
+    private static let hintOfMore = " The list is cut: the admin API gives roles for the others."
 
     private static func hint(within bounds: AdminKey.Bounds) -> String {
         switch bounds {

@@ -18,13 +18,21 @@ struct GeofencePages {
         let groups: [LocationGroup]
     }
 
-    private func offer(_ visit: DashboardRequest, _ application: Application) async throws -> Offer {
-        try await visit.searching(application) {
-            Offer(
-                locations: try await PlaceMap(of: application.key, in: visit.services.store).locations,
-                groups: try await visit.services.store.locationGroups(
-                    of: application.key, GeoListQuery(size: GeoListQuery.sizeMax)
-                ).elements)
+    /// The groups of the geofence come first, so that none is lost past the end of the list.
+    private func offer(
+        _ visit: DashboardRequest, _ application: Application, for fence: Geofence? = nil
+    ) async throws -> Offer {
+        let store = visit.services.store
+        return try await visit.searching(application) {
+            var groups: [LocationGroup] = []
+            for key in fence?.plan.groups ?? [] {
+                if let own = try await store.locationGroup(key, of: application.key) { groups.append(own) }
+            }
+            let own = Set(groups.map(\.key))
+            let first = try await store.locationGroups(of: application.key, GeoListQuery(size: GeoListQuery.sizeMax))
+            return Offer(
+                locations: try await PlaceMap(of: application.key, in: store).locations,
+                groups: groups + first.elements.filter { !own.contains($0.key) })
         }
     }
 
@@ -143,7 +151,7 @@ struct GeofencePages {
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
-        return .page(try await page(visit, application, fence, try await offer(visit, application)))
+        return .page(try await page(visit, application, fence, try await offer(visit, application, for: fence)))
     }
 
     private func page(
@@ -189,7 +197,7 @@ struct GeofencePages {
 
     @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
-        let offer = try await offer(visit, application)
+        let offer = try await offer(visit, application, for: fence)
         return try await visit.trying(
             form(application, offer, fence, now: visit.services.clock.now), names: Self.names,
             on: { try await page(visit, application, fence, offer, form: $0) }
@@ -270,6 +278,8 @@ struct GroupPages {
         let chosen = Set(group?.locations.map(\.key) ?? [])
         // Those of the group first, so that none is lost past the end of the list.
         let offered = ((group?.locations ?? []) + locations).withoutRepeats.prefix(PlaceChoice.choicesMax)
+        let unseen = chosen.count - PlaceChoice.choicesMax
+        let none = locations.isEmpty ? "There is no location yet." : ""
         var form = Form(
             group?.address(in: application) ?? Address.of(application, "groups"),
             group == nil ? "Create the group" : "Save",
@@ -279,7 +289,7 @@ struct GroupPages {
             ])
         form.groups = [
             FieldGroup(
-                "Its locations", text: locations.isEmpty ? "There is no location yet." : "",
+                "Its locations", text: unseen > 0 ? "It keeps \(unseen.grouped) more locations." : none,
                 offered.map { Field.check("at-location-\($0.key)", $0.place.name, chosen.contains($0.key)) })
         ]
         if let group { form = form.guarded(by: Admin.EntityTag(group.plan)) }
@@ -289,10 +299,14 @@ struct GroupPages {
     /// The form's names for fields that errors of a group name.
     private static let names = ["location_ids": "name"]
 
-    private func plan(_ form: FormData, _ locations: [Location]) throws(InvalidInput) -> LocationGroupPlan {
-        try LocationGroupPlan(
+    private func plan(
+        _ form: FormData, _ locations: [Location], of group: LocationGroup? = nil
+    ) throws(InvalidInput) -> LocationGroupPlan {
+        // The form had no boxes for these.
+        let unseen = Set((group?.locations ?? []).dropFirst(PlaceChoice.choicesMax).map(\.key))
+        return try LocationGroupPlan(
             name: form["name"], summary: form["description"],
-            locations: locations.map(\.key).filter { form.isChecked("at-location-\($0)") })
+            locations: locations.map(\.key).filter { unseen.contains($0) || form.isChecked("at-location-\($0)") })
     }
 
     private static func page(_ application: Application, _ title: String, _ form: Form? = nil) -> PageView {
@@ -385,7 +399,7 @@ struct GroupPages {
             form(application, locations, group), names: Self.names,
             on: { try await page(visit, application, group, form: $0) }
         ) {
-            let plan = try plan(visit.form, locations)
+            let plan = try plan(visit.form, locations, of: group)
             _ = try await visit.services.all.places.update(group.key, of: application, by: visit.author) {
                 try EditConflict.check($0, is: group.plan)
                 return plan

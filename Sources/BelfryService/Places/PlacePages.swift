@@ -185,7 +185,7 @@ struct PlacePages {
     // MARK: A location
 
     /// The form's names for fields that errors of a location name.
-    private static let names = ["lat": "place", "long": "place", "rad": "radius"]
+    private static let names = ["lat": "place", "long": "place", "rad": "radius", "data": "body"]
 
     private static func form(_ application: Application, _ point: MapPoint?) -> Form {
         let point = point.map { "\($0.latitude.coordinate), \($0.longitude.coordinate)" }
@@ -248,6 +248,10 @@ struct PlacePages {
     }
 
     private static func number(_ form: FormData, _ name: String) throws(InvalidInput) -> Double {
+        let parts = form[name].split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count < 2 || parts.last?.count != 3 else {
+            throw InvalidInput(field: name, "may be of thousands: write the number without separators")
+        }
         guard let number = Double(form[name].replacing(",", with: ".")), number.isFinite else {
             throw InvalidInput(field: name, "has to be a number")
         }
@@ -260,13 +264,14 @@ struct PlacePages {
         ) {
             let (places, body) = (visit.services.all.places, visit.form["body"])
             let data = body.isEmpty ? nil : try GeofenceTexts.data(body, "")
-            let location = try await places.create(
-                try await Self.place(visit, application), of: application, by: visit.author)
-            if let data {
-                let plan = try GeofencePlan(
-                    locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [], data: data,
-                    startsAt: .zero, expiresAt: visit.services.clock.now + GeofencePages.life)
-                _ = try await places.create(plan, of: application, by: visit.author)
+            let place = try await Self.place(visit, application)
+            guard let data else {
+                _ = try await places.create(place, of: application, by: visit.author)
+                return Self.done(application, "saved")
+            }
+            let end = visit.services.clock.now + GeofencePages.life
+            _ = try await places.create(place, of: application, by: visit.author) { location in
+                try GeofencePlan(locations: [location], trigger: .enter, data: data, expiresAt: end)
             }
             return Self.done(application, "saved")
         }

@@ -59,6 +59,19 @@ package struct PlaceService: Sendable {
 
     // MARK: Geofences
 
+    /// Creates a location and a geofence at it, or neither.
+    package func create(
+        _ place: Place, of application: Application, by author: AuditAuthor,
+        geofence plan: @escaping @Sendable (Key<Location>) throws -> GeofencePlan
+    ) async throws -> Geofence {
+        try await store.checkPlainText("data", in: application.key)
+        let first = AuditedChange(by: author, "location.create", application, ["name": place.name])
+        let second = AuditedChange(by: author, "geofence.create", application, ["locations": place.name])
+        return try await store.audited(second) {
+            try await store.audited(first) { try await store.create(place, of: application.key, geofence: plan) }
+        }
+    }
+
     package func create(
         _ plan: GeofencePlan, of application: Application, by author: AuditAuthor
     ) async throws -> Geofence {

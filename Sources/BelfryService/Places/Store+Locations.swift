@@ -2,13 +2,22 @@ extension Store {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await write { session in
             try session.check(application)
-            try session.check(.locations, of: application)
-            session.note(1, .locations, of: application)
-            let now = session.now
-            let key = try session.insert(
-                LocationStatements.insert, application, place.name, place.name.caseFolded, place.latitude,
-                place.longitude, place.radius, now)
-            return Location(key: Key(key), place: place, createdAt: now, updatedAt: now)
+            return try session.create(place, of: application)
+        }
+    }
+
+    /// Creates a location and a geofence at it, or neither.
+    ///
+    /// - Parameter plan: makes the geofence for the location; may run more than once.
+    package func create(
+        _ place: Place, of application: Key<Application>,
+        geofence plan: @escaping @Sendable (Key<Location>) throws -> GeofencePlan
+    ) async throws -> Geofence {
+        try await write { session in
+            try session.lock(application)
+            try session.check(application)
+            let location = try session.create(place, of: application)
+            return try GeofenceWriter(session: session, application: application).create(try plan(location.key))
         }
     }
 
@@ -61,6 +70,15 @@ extension Store {
 }
 
 extension WriteSession {
+    fileprivate func create(_ place: Place, of application: Key<Application>) throws -> Location {
+        try check(.locations, of: application)
+        note(1, .locations, of: application)
+        let key = try insert(
+            LocationStatements.insert, application, place.name, place.name.caseFolded, place.latitude,
+            place.longitude, place.radius, now)
+        return Location(key: Key(key), place: place, createdAt: now, updatedAt: now)
+    }
+
     fileprivate func checkUnused(_ key: Key<Location>) throws {
         let users =
             try prepared(LocationStatements.geofences).all(key) { "geofence \($0.integer(0))" }

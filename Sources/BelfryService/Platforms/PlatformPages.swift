@@ -379,7 +379,7 @@ struct PlatformPages {
         try await visit.trying(
             Self.deleteForm(platform, application), on: { try await page(visit, platform, application, delete: $0) }
         ) {
-            guard visit.form["confirm"] == platform.name.trimmed else {
+            guard visit.form.confirms(platform.name) else {
                 throw InvalidInput(field: "confirm", "has to be the name: \(platform.name)")
             }
             try await visit.services.admin.delete(platform, of: application, force: true, by: visit.author)

@@ -20,6 +20,7 @@ struct PushHistory: Sendable {
     init(
         of devices: [Device], in application: Application, before: Key<Push>?, limit: Int = 25, _ store: any Store
     ) async throws {
+        guard !devices.isEmpty else { return }
         next = before
         for _ in 0..<Self.lookedThroughMax / Self.atOnce {
             let pushes = try await store.pushes(of: application.key, before: next, limit: Self.atOnce)
@@ -37,6 +38,13 @@ struct PushHistory: Sendable {
             }
         }
         summaries = try await store.contents(of: entries.map(\.push.key)) { $0.summary }
+    }
+
+    /// Adds the page that follows.
+    mutating func add(_ page: PushHistory) {
+        entries += page.entries
+        summaries.merge(page.summaries) { first, _ in first }
+        next = page.next
     }
 
     /// - Parameter page: the address of the page, and its query.

@@ -294,7 +294,9 @@ extension PushPages {
             form
             table
             ButtonRow([
-                Link("Download as CSV", Address.query("\(address)/devices.csv", [("answer", wanted.name)]))
+                Link(
+                    "Download as CSV (the first \(csvRowsMax.grouped))",
+                    Address.query("\(address)/devices.csv", [("answer", wanted.name)]))
             ])
         }
     }

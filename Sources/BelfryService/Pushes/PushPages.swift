@@ -118,7 +118,7 @@ struct PushPages {
     }
 
     /// The most rows of a file. More devices are read by the admin API, page by page.
-    private static let csvRowsMax = 20_000
+    static let csvRowsMax = 20_000
 
     @Sendable private func csv(_ visit: DashboardRequest, _ receipt: Receipt, _ application: Application) async throws
         -> PageAnswer
@@ -133,8 +133,10 @@ struct PushPages {
                 after = found.next
             } while after != nil && lines.count < Self.csvRowsMax
         }
-        let name = "push-\(receipt.push.receiptID.lowercased)-\(wanted.kind.rawValue).csv"
-        return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: name, type: "text/csv"))
+        let name = "push-\(receipt.push.receiptID.lowercased)-\(wanted.kind.rawValue)"
+        let cut = after == nil ? "" : "-first-\(lines.count - 1)"
+        return .response(
+            .file(lines.joined(separator: "\r\n") + "\r\n", named: "\(name)\(cut).csv", type: "text/csv"))
     }
 
     // MARK: Cancelling

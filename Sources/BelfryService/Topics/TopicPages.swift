@@ -90,12 +90,27 @@ struct TopicPages {
                 throw InvalidInput(field: "names", "has \(names.count) names, it has to be 1 to \(NewTopic.perWrite)")
             }
             let expiresAt = try Self.expiry(visit)
-            for name in names {
-                let topic = try NewTopic(name: name, expiresAt: expiresAt, now: visit.services.clock.now)
-                _ = try await visit.services.all.topics.create(topic, of: application, by: visit.author)
-            }
+            let topics = try Self.topics(visit.form.raw("names"), expiresAt, now: visit.services.clock.now)
+            _ = try await visit.services.all.topics.create(topics, of: application, by: visit.author)
             return .redirect(Address.query(Address.of(application, "topics"), [("done", "created")]))
         }
+    }
+
+    /// Throws for the first wrong name, with its line.
+    private static func topics(_ text: String, _ expiresAt: Instant?, now: Instant) throws(InvalidInput) -> [NewTopic] {
+        var topics: [NewTopic] = []
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            for name in ListedNames.read(String(line)) {
+                do throws(InvalidInput) {
+                    topics.append(try NewTopic(name: name, expiresAt: expiresAt, now: now))
+                } catch {
+                    guard error.field == "name" else { throw error }
+                    throw InvalidInput(field: "names", "line \(index + 1): \(error.problem)")
+                }
+            }
+        }
+        return topics
     }
 
     private func topic(_ visit: DashboardRequest, _ application: Application) async throws -> Topic {

@@ -22,8 +22,8 @@ struct UserPages {
     private static let perPage = 50
     /// The most devices whose pushes are shown.
     private static let timelineDevices = 10
-    /// The most answers to pushes in a user's file.
-    private static let filePushesMax = 10_000
+    /// The most answers to pushes in a user's file, and the most pages of history read for it, counted for each device.
+    private static let (filePushesMax, filePagesMax) = (10_000, 1_000)
 
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.query.raw("id")
@@ -107,17 +107,25 @@ extension UserPages {
         let messages: [CarmaMessage]
     }
 
+    /// - Parameter isWhole: whether it is for a file, which has pushes of all devices.
     private func story(
-        _ id: String, _ visit: DashboardRequest, _ application: Application, pushesMax: Int = 25
+        _ id: String, _ visit: DashboardRequest, _ application: Application, isWhole: Bool = false
     ) async throws -> UserDetails {
         guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
         let store = visit.services.store
         let devices = try await users.devices(of: id, of: application)
-        let before = visit.number("before").map { Key<Push>($0) }
-        let history = try await visit.searching(application) {
-            try await PushHistory(
-                of: devices.prefix(Self.timelineDevices).map(\.0), in: application, before: before, limit: pushesMax,
-                store)
+        let shown = devices.prefix(isWhole ? devices.count : Self.timelineDevices).map(\.0)
+        func pushes(before: Key<Push>?, _ limit: Int) async throws -> PushHistory {
+            try await visit.searching(application) {
+                try await PushHistory(of: shown, in: application, before: before, limit: limit, store)
+            }
+        }
+        let limit = isWhole ? Self.filePushesMax : 25
+        var history = try await pushes(before: visit.number("before").map { Key($0) }, limit)
+        var pages = isWhole ? Self.filePagesMax / max(1, shown.count) : 1
+        while let next = history.next, pages > 1, history.entries.count < limit {
+            history.add(try await pushes(before: next, limit - history.entries.count))
+            pages -= 1
         }
         return UserDetails(
             user: user, devices: devices.map { ($0, $1) }, history: history,
@@ -289,7 +297,7 @@ extension UserPages {
         return try await visit.trying(
             Self.eraseForm(id, application), on: { try await page(id, visit, application, erase: $0) }
         ) {
-            guard visit.form.raw("confirm") == id else { throw InvalidInput(field: "confirm", "is not the id") }
+            guard visit.form.confirms(id) else { throw InvalidInput(field: "confirm", "is not the id") }
             try await visit.searching(application) {
                 try await users.erase(id, of: application, by: visit.author)
             }
@@ -303,8 +311,10 @@ extension UserPages {
 
 extension UserPages {
     @Sendable private func export(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
-        let story = try await story(visit.query.raw("id"), visit, application, pushesMax: Self.filePushesMax)
-        return .response(.file(Self.file(story).flat, named: "user.json", type: "application/json"))
+        let whole = try await visit.services.shares.holding(.exports, for: visit.holder(application)) {
+            try await story(visit.query.raw("id"), visit, application, isWhole: true)
+        }
+        return .response(.file(Self.file(whole).flat, named: "user.json", type: "application/json"))
     }
 
     static func file(_ story: UserDetails) -> JSONValue {
@@ -323,6 +333,7 @@ extension UserPages {
                         "device_uuid": .string(entry.device.uuid.lowercased), "answer": .string(entry.answer.name),
                     ])
                 }),
+            "pushes_complete": .bool(story.history.next == nil),
             "messages": .array(
                 story.messages.map { message in
                     .object([

@@ -51,4 +51,21 @@ import Testing
         let gone = try await browser.post("\(app)/campaigns/spring/delete", [("confirmed", "yes")])
         #expect(gone.location.hasSuffix("/campaigns?done=deleted"))
     }
+
+    @Test func `a fault of a variant is shown at its field`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/campaigns"
+        let fields = [("name", "spring"), ("body-a", "Hi"), ("share-a", "50"), ("body-c", "Ho")]
+        func isAtShareC(_ page: TestPage, _ words: String) throws -> Bool {
+            let field = try #require(page.text.firstRange(of: #"name="share-c""#))
+            return page.status == .unprocessableContent
+                && page.text[field.upperBound...].prefix(400).contains(#"class="fault">\#(words)"#)
+        }
+        let wrong = try await browser.post(path, fields + [("share-c", "101")])
+        #expect(try isAtShareC(wrong, "has to be from 1 to 100 percent"))
+        let alone = try await browser.post(path, fields.filter { $0.0 != "body-c" } + [("share-c", "50")])
+        #expect(try isAtShareC(alone, "is of no message"))
+    }
 }

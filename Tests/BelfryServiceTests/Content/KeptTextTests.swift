@@ -88,6 +88,31 @@ import Testing
         #expect(!(try await dashboard.store.tenants(after: nil, limit: 9)).contains { $0.name == "Dairy" })
     }
 
+    @Test func `a form shown again remembers what its person saw`() async throws {
+        let dashboard = try TestDashboard()
+        let application = try await TestContents(dashboard, text: "dairy").application
+        let browser = try await dashboard.browser("ann@a.example")
+        let path = "/apps/\(application.uuid.lowercased)/settings"
+        let fields = try dashboard.formFields("/dashboard" + path, of: try await dashboard.person(of: browser))
+        let page = try await browser.post(
+            path, fields + [("seen", "as it was"), ("name", "Dairy")], token: FormToken.of("another session"))
+        #expect(page.status == .forbidden)
+        #expect(try Self.value("seen", in: page) == "as it was")
+        let conflict = try await browser.post(path, [("seen", "as it was"), ("name", "Dairy")])
+        #expect(conflict.contains("Somebody else has changed this"))
+        #expect(try Self.value("seen", in: conflict) != "as it was")
+    }
+
+    @Test func `a form that was refused stands on its page`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        let fields = try dashboard.formFields(
+            "/dashboard/admin/tenants?after=0", of: try await dashboard.person(of: browser))
+        let refused = try await browser.post("/admin/tenants", fields + [("name", "")])
+        #expect(refused.status == .unprocessableContent)
+        #expect(try Self.value("form_page", in: refused) == "/dashboard/admin/tenants?after=0")
+    }
+
     @Test func `a held form belongs to its visit, person and page`() async throws {
         let dashboard = try TestDashboard()
         let ann = try await dashboard.person("ann@a.example")

@@ -68,6 +68,53 @@ import Testing
         #expect(try await dashboard.store.applications().isEmpty)
     }
 
+    @Test(arguments: [
+        ("Dairy  shop", "Dairy shop"), ("Two\nlines", "Two lines"), (" Dairy\u{200B}", "Dairy"), ("e\u{301}", "é"),
+        ("\u{200B}", "\u{200B}"),
+    ])
+    func `a name is confirmed as a page shows it`(name: String, typed: String) {
+        var form = FormData()
+        #expect(!form.confirms(name))
+        form.put("confirm", typed)
+        #expect(form.confirms(name) && !form.confirms("another"))
+    }
+
+    @Test func `names with odd blanks can be confirmed`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let author = TestDashboard.author
+        let tenant = try await dashboard.admin.createTenant(name: Name("Milk\u{A0} \nGmbH"), by: author)
+        let gone = try await browser.post(
+            "/admin/tenants/\(tenant.uuid.lowercased)/delete", [("confirm", "Milk GmbH")])
+        #expect(gone.status == .seeOther)
+        let application = try await dashboard.admin.createApplication(
+            name: Name("Dairy  shop"), description: Description(""), of: Tenant.first, by: author
+        ).application
+        let path = "/apps/\(application.uuid.lowercased)/settings/delete"
+        #expect(try await browser.post(path, [("confirm", "Dairy shop")]).location == "/dashboard/apps")
+    }
+
+    @Test func `an application goes to no other tenant than chosen`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let fields = [("name", "Dairy"), ("description", "")]
+        for tenant in [UUID().lowercased, "none"] {
+            let refused = try await browser.post("/apps/new", fields + [("tenant", tenant)])
+            #expect(refused.status == .unprocessableContent && refused.contains("does not exist any more"))
+        }
+        #expect(try await dashboard.store.applications().isEmpty)
+        var last: Tenant?
+        for number in 1...Role.tenantsMax {
+            last = try await dashboard.admin.createTenant(name: Name("t\(number)"), by: TestDashboard.author)
+        }
+        let tenant = try #require(last)
+        let form = try await browser.get("/apps/new")
+        #expect(form.contains("Its UUID, which its page shows. Empty: default.") && !form.contains("<select"))
+        #expect(try await browser.get("/admin/keys").contains("The list is cut"))
+        #expect(try await browser.post("/apps/new", fields + [("tenant", tenant.uuid.lowercased)]).status == .ok)
+        #expect(try await dashboard.store.applications().map(\.tenantKey) == [tenant.key])
+    }
+
     @Test func `no number in a query or form ends the server`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -38,6 +38,24 @@ import Testing
         }
     }
 
+    /// Clocks in Vienna show this time twice.
+    @Test(arguments: ["2026-10-25T00:30:00.000Z", "2026-10-25T01:30:00.000Z"])
+    func `an unchanged field keeps its time in a repeated hour`(text: String) throws {
+        let instant = try #require(Instant(text: text))
+        try Viewer.$current.withValue(viewer("Europe/Vienna")) { () throws in
+            var page = HTMLWriter(Shell())
+            Field.time("at", "At", instant).write(to: &page)
+            #expect(page.text.contains(#"name="at_shown" value="\#(text)""#) && page.text.contains("2026-10-25T02:30"))
+            var form = FormData()
+            form.put("at", instant)
+            form.put("until", "2026-10-25T02:30")
+            #expect(try form.instant("at") == instant)
+            #expect(try form.instant("until")?.text == "2026-10-25T00:30:00.000Z", "each field has its own")
+            form.put("at", "2026-10-25T02:45")
+            #expect(try form.instant("at")?.text == "2026-10-25T00:45:00.000Z")
+        }
+    }
+
     @Test func `days begin at the viewer's midnight`() throws {
         var form = FormData()
         form.put("day", "2026-03-29")

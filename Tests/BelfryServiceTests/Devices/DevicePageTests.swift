@@ -64,6 +64,7 @@ import Testing
             _ = try await dashboard.store.register(registration, as: nil, on: contents.platform)
         }
         #expect(try await browser.get("\(app)/devices?topic=news").contains("devices.csv?topic=news"))
+        #expect(try await browser.get("\(app)/devices").contains("Download as CSV (the first 50,000)"))
         let all = try await browser.get("\(app)/devices.csv")
         #expect(all.headers[.contentDisposition] == "attachment; filename=\"devices.csv\"")
         let lines = all.text.split(separator: "\r\n")

@@ -26,4 +26,24 @@ import Testing
         let late = try await browser.post(path, [("grace", "0")])
         #expect(late.status == .unprocessableContent && late.contains("The key is revoked"))
     }
+
+    @Test func `an outdated page rotates no key again`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let made = try await dashboard.admin.createKey(
+            name: Name("reports"), scope: .operator, bounds: .everything, by: TestDashboard.author)
+        let path = "/admin/keys/\(made.key.id)/rotate"
+        func fields() async throws -> [(String, String)] {
+            let page = try await browser.post(path)
+            let seen = try #require(page.text.firstMatch(of: /name="seen" value="([0-9a-f]+)"/)?.1)
+            return [("grace", "3600"), ("seen", String(seen))]
+        }
+        let (first, second) = (try await fields(), try await fields())
+        #expect(try await browser.post(path, first).contains("Shown only once"))
+        let hash = try await dashboard.store.adminKey(made.key.id)?.secretHash
+        let late = try await browser.post(path, second)
+        #expect(late.status == .unprocessableContent && late.contains("Nothing was done: it was replaced"))
+        #expect(try await dashboard.store.adminKey(made.key.id)?.secretHash == hash)
+        #expect(try await browser.post(path, try await fields()).contains("Shown only once"))
+    }
 }

@@ -257,6 +257,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["10,000", "1,000,000"])
+    func `a radius with a separator of thousands is refused`(radius: String) async throws {
+        let (_, browser, _, path) = try await begin()
+        let fields = [("name", "Shop"), ("place", "1, 2"), ("radius", radius)]
+        let wrong = try await browser.post("\(path)/places", fields)
+        #expect(wrong.status == .unprocessableContent && wrong.contains("write the number without separators"))
+        let right = fields.filter { $0.0 != "radius" } + [("radius", "50,25")]
+        #expect(try await browser.post("\(path)/places", right).status == .seeOther)
+    }
+
     @Test func `a location with a message has a geofence at once`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let fields = [("name", "Market"), ("place", "1, 2"), ("radius", "50"), ("body", "Welcome")]
@@ -264,6 +274,23 @@ import Testing
         let made = try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).elements
         let geofence = try #require(made.first { $0.locations.map(\.place.name) == ["Market"] })
         #expect(geofence.plan.trigger == .enter && geofence.plan.data.parts["ios"]?["alertBody"] == .string("Welcome"))
+        let actions = try await dashboard.store.auditLog().suffix(2).map(\.change.action)
+        #expect(actions == ["location.create", "geofence.create"])
+    }
+
+    @Test func `a refused geofence leaves no location`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let (store, app) = (dashboard.store, contents.application.key)
+        await #expect(throws: InvalidInput.self) {
+            try await store.create(Place(name: "Market", latitude: 1, longitude: 2, radius: 50), of: app) { _ in
+                throw InvalidInput(field: "data", "is wrong")
+            }
+        }
+        let settings = [("name", "dairy"), ("description", ""), ("encrypted_only", "yes")]
+        #expect(try await browser.post("\(path)/settings", settings).status == .seeOther)
+        let fields = [("name", "Market"), ("place", "1, 2"), ("radius", "50"), ("body", "Welcome")]
+        #expect(try await browser.post("\(path)/places", fields).status == .unprocessableContent)
+        #expect(try await store.locations(of: app, GeoListQuery()).elements.map(\.place.name) == ["dairy"])
     }
 
     @Test func `saving an outdated place, group or geofence is reported`() async throws {
@@ -336,6 +363,40 @@ import Testing
         #expect(changed.name == "No shops" && changed.locations.isEmpty)
         #expect(
             try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
+    }
+
+    @Test func `saving a large group keeps locations without a box`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let (store, app) = (dashboard.store, contents.application.key)
+        var keys: [Key<Location>] = []
+        for number in 1...(PlaceChoice.choicesMax + 2) {
+            keys.append(
+                try await store.create(Place(name: "\(number)", latitude: 1, longitude: 2, radius: 100), of: app).key)
+        }
+        let large = try LocationGroupPlan(name: "large", summary: "", locations: keys)
+        let group = try await store.create(large, of: app).key
+        #expect(try await browser.get("\(path)/groups/\(group)").contains("It keeps 2 more locations."))
+        let fields = [("name", "smaller"), ("at-location-\(keys[1])", "yes")]
+        #expect(try await browser.post("\(path)/groups/\(group)", fields).status == .seeOther)
+        let saved = try #require(try await store.locationGroup(group, of: app))
+        #expect(saved.name == "smaller" && saved.locations.map(\.key) == [keys[1]] + keys.suffix(2))
+    }
+
+    @Test func `the form of a geofence offers its own groups`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let (store, app) = (dashboard.store, contents.application.key)
+        var last = contents.group.key
+        for number in 1...GeoListQuery.sizeMax {
+            let plan = try LocationGroupPlan(name: "\(number)", summary: "", locations: [contents.location.key])
+            last = try await store.create(plan, of: app).key
+        }
+        let plan = try GeofencePlan(
+            locations: [], groups: [last], trigger: .enter, data: GeofenceData([:]),
+            expiresAt: dashboard.clock.now + .seconds(86_400))
+        let fence = try await store.create(plan, of: app)
+        let page = try await browser.get("\(path)/geofences/\(fence.key)")
+        #expect(page.contains("name=\"at-group-\(last)\" value=\"yes\" checked"))
+        #expect(page.contains("name=\"at-group-\(contents.group.key)\" value=\"yes\">"), "others are offered, too")
     }
 
     @Test func `a geofence is made, shown with its triggers, and changed`() async throws {

@@ -104,6 +104,7 @@ import Testing
         try await fixture.dashboard.store.deliver { $1 == device.key ? .refused(.badToken) : .skipped(.capped) }
         let page = try await fixture.browser.get(fixture.path)
         #expect(page.contains("Why devices did not get it") && page.contains("Frequency cap reached"))
+        #expect(page.contains("Download as CSV (the first 20,000)"))
         #expect(page.contains("Pushes of the kind transactional are exempt.") && page.contains(">50 %<"))
         let (here, there) = (fixture.story(of: device), fixture.story(of: other))
         for (query, shown, hidden) in [

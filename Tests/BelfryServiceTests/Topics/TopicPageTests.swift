@@ -23,4 +23,20 @@ import Testing
         #expect(try await dashboard.store.topic(named: "dairy", of: contents.application.key)?.expiresAt == nil)
         #expect(try await dashboard.store.auditLog().last?.change.action == "topic.update")
     }
+
+    @Test func `a wrong name says its line and creates no topic`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/topics"
+        let long = String(repeating: "x", count: Registration.topicBytesMax + 1)
+        let wrong = try await browser.post(path, [("names", "eggs, milk\r\n\r\n\(long)\r\nbread")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("line 3: is "))
+        let (store, app) = (dashboard.store, contents.application.key)
+        #expect(try await store.topic(named: "eggs", of: app) == nil)
+        #expect(try await browser.post(path, [("names", "eggs, milk\r\nbread")]).status == .seeOther)
+        for name in ["eggs", "milk", "bread"] { #expect(try await store.topic(named: name, of: app) != nil) }
+        let line = try #require(try await store.auditLog().last?.change)
+        #expect(line.action == "topic.create" && line.details["topics"] == "3")
+    }
 }

@@ -78,7 +78,24 @@ import Testing
         #expect(value["user_id"] == .string(fixture.id))
         guard case .array(let devices)? = value["devices"] else { throw InvalidInput(field: "devices", "is no list") }
         #expect(devices.map { $0["device_uuid"] } == [.string(fixture.contents.device.uuid.lowercased)])
+        #expect(value["pushes_complete"] == .bool(true))
         #expect(try await fixture.browser.get("\(fixture.users)/export?id=nobody").status == .notFound)
+    }
+
+    @Test func `the file has pushes older than the page's`() async throws {
+        let fixture = try await Fixture()
+        let (store, push) = (fixture.dashboard.store, fixture.contents.push)
+        try await store.resume(fixture.contents.platform.key)
+        try await store.deliver { _, _ in .accepted }
+        let request = PushRequest(content: Push.Content(body: "Later"), target: try Target(topics: ["nobody"]))
+        for _ in 1...1_000 {
+            _ = try await fixture.dashboard.services.pushes.send(request, for: fixture.contents.application.key)
+        }
+        let receipt = push.receiptID.lowercased
+        #expect(!(try await fixture.browser.get("\(fixture.users)?id=\(fixture.encoded)")).contains(receipt))
+        let file = try await fixture.browser.get("\(fixture.users)/export?id=\(fixture.encoded)")
+        #expect(file.contains(receipt))
+        #expect(try JSONValue(json: file.text.utf8)["pushes_complete"] == .bool(true))
     }
 
     @Test func `two users are merged after a question`() async throws {
