@@ -57,6 +57,7 @@ class EventTests {
         server.script = { Answer(503) }
         failure<BelfryError.Busy> { phone.belfry.opened(receipt).answer() }
         phone.restart()
+        phone.now += Backoff.longest
         server.script = { null }
         server.asked.clear()
         phone.belfry.resume().answer()

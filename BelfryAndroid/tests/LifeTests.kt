@@ -8,13 +8,15 @@ import org.junit.Test
 
 /** Random lives of an app: whatever gets lost between, at the end the server has what the app wants, and each event once. */
 class LifeTests {
-    private class Known(val uuid: String, var token: String, var tags: String, var isActive: Boolean)
+    private class Known(val uuid: String, val platform: String, var token: String, var tags: String, var isActive: Boolean)
 
     /** A server as it ought to be, whose answers get lost. */
     private class Model(private val random: Random) {
         val devices = ArrayList<Known>()
         val events = ArrayList<String>()
         var losses = 0
+        /** Whether the platforms are of one application, whose server knows the device of an app that has moved. */
+        private val merges = random.nextBoolean()
 
         @Synchronized fun answer(asked: ScriptedServer.Asked): Answer {
             val chance = random.nextInt(100)
@@ -28,11 +30,15 @@ class LifeTests {
             when {
                 asked.path == "/v1/version" -> return Answer(200, "{}")
                 asked.path == "/v1/analytics" -> events.addAll(asked.body!!.getJSONArray("events").objects().map { it.toString() })
-                asked.method == "DELETE" -> devices.filter { it.uuid == uuid }.forEach { it.isActive = false }
+                asked.method == "DELETE" -> devices.filter { it.uuid == uuid && it.platform == asked.platform }.forEach { it.isActive = false }
                 else -> {
                     val token = asked.platform + asked.body!!.text("registration_token")
-                    val device = devices.find { it.token == token } ?: devices.find { it.uuid == uuid }
-                        ?: Known(UUID.randomUUID().toString(), token, "", true).also { devices.add(it) }
+                    val holder = devices.find { it.token == token }
+                    val device = devices.find { it.uuid == uuid && it.platform == asked.platform } ?: holder
+                        ?: Known(UUID.randomUUID().toString(), asked.platform, token, "", true).also { devices.add(it) }
+                    // Source: RegistrationRules, the server's own.
+                    holder?.let { it.token = ""; it.isActive = false }
+                    if (merges && device.uuid != uuid) devices.filter { it.uuid == uuid }.forEach { it.isActive = false }
                     device.token = token
                     device.tags = asked.body.text("tags")!!
                     device.isActive = true
@@ -91,6 +97,7 @@ class LifeTests {
         phone.now += Backoff.longest
         wish.let { if (it == null) phone.belfry.unregister() else phone.belfry.register(it) }.answer()
         val active = model.devices.filter { it.isActive }
+        assertEquals(if (wish == null) 0 else 1, active.size)
         assertEquals(wish?.topics?.let { array(it).toString() }, active.find { it.token == "atoken-9" }?.tags)
         assertEquals(active.find { it.token == "atoken-9" }?.uuid, phone.belfry.device)
         if (wish == null) {

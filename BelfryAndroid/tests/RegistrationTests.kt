@@ -116,7 +116,10 @@ class RegistrationTests {
         failure<BelfryError.Busy> { register() }
         assertTrue(phone.retries.single() in 120_000..130_000)
         server.script = { null }
-        repeat(3) { failure<BelfryError.Busy> { phone.belfry.resume().answer() } }
+        repeat(3) {
+            failure<BelfryError.Busy> { phone.belfry.resume().answer() }
+            phone.restart()
+        }
         assertEquals(1, server.take().size)
         phone.now += 130_001
         phone.belfry.resume().answer()
@@ -189,11 +192,84 @@ class RegistrationTests {
         server.take()
         phone.belfry.setAddress(Address.ofWebPush(web, "https://up.example/1", "BKEY", "AUTH")).answer()
         val asked = server.asked.toList()
-        assertEquals(listOf("DELETE /v1/registration/$device", "POST /v1/registration"), server.take())
-        assertEquals(listOf(google.uuid, web.uuid), asked.map { it.platform })
+        assertEquals(listOf("PUT /v1/registration/$device", "DELETE /v1/registration/$device"), server.take())
+        assertEquals(listOf(web.uuid, google.uuid), asked.map { it.platform })
         assertEquals(
             "{\"endpoint\":\"https://up.example/1\",\"keys\":{\"p256dh\":\"BKEY\",\"auth\":\"AUTH\"}}",
-            asked.last().body!!.getString("registration_token").replace("\\/", "/"))
+            asked.first().body!!.getString("registration_token").replace("\\/", "/"))
+    }
+
+    @Test fun `the old platform keeps the device until the new one answers`() {
+        register()
+        server.take()
+        server.script = { if (it.platform == web.uuid) Answer(503) else null }
+        failure<BelfryError.Busy> { phone.belfry.setAddress(Address(web, "token-2")).answer() }
+        assertEquals(listOf("PUT /v1/registration/$device"), server.take())
+        server.script = { if (it.method == "DELETE") Answer(503) else null }
+        phone.now += Backoff.longest
+        failure<BelfryError.Busy> { phone.belfry.resume().answer() }
+        assertEquals(listOf("PUT /v1/registration/$device", "DELETE /v1/registration/$device"), server.take())
+        server.script = { null }
+        phone.now += Backoff.longest
+        phone.restart()
+        phone.belfry.resume().answer()
+        assertEquals(google.uuid, server.asked.single().platform)
+        assertEquals(listOf("DELETE /v1/registration/$device"), server.take())
+    }
+
+    @Test fun `a device returns before the other platform has answered`() {
+        register()
+        server.take()
+        server.script = { if (it.platform == web.uuid) Answer(200, "no JSON") else null }
+        failure<BelfryError.Unreadable> { phone.belfry.setAddress(Address(web, "token-2")).answer() }
+        server.script = { null }
+        register()
+        val moves = server.asked.map { it.method + " " + it.platform }
+        assertEquals(
+            listOf("PUT ${web.uuid}", "PUT ${web.uuid}", "DELETE ${google.uuid}", "PUT ${google.uuid}", "DELETE ${web.uuid}"), moves)
+    }
+
+    @Test fun `another secret of a platform moves nothing`() {
+        register()
+        server.take()
+        phone.belfry.setAddress(Address(google.copy(secret = "s3"), "token-1")).answer()
+        assertEquals(listOf("PUT /v1/registration/$device"), server.take())
+    }
+
+    @Test fun `another server gets the registration`() {
+        register()
+        server.take()
+        ScriptedServer().use { other ->
+            phone.server = other.url
+            phone.restart()
+            repeat(2) { phone.belfry.resume().answer() }
+            assertEquals(listOf("PUT /v1/registration/$device"), other.take())
+        }
+        assertEquals(emptyList<String>(), server.take())
+    }
+
+    @Test fun `a confirmed registration is sent again after a day`() {
+        register()
+        val begun = phone.now
+        server.take()
+        // A clock that is set back starts the day anew.
+        for ((hours, count) in listOf(23 to 0, 24 to 1, 47 to 0, 48 to 1, 1 to 1)) {
+            phone.now = begun + hours * 3_600_000L
+            repeat(2) { phone.belfry.resume().answer() }
+            assertEquals("after $hours hours", List(count) { "PUT /v1/registration/$device" }, server.take())
+        }
+    }
+
+    @Test fun `a file of an earlier version is read`() {
+        register()
+        server.take()
+        val file = phone.folder.resolve("belfry.json")
+        val state = parsed(file.readText())!!
+        for (name in listOf("confirmed_at", "left", "server", "held_until")) state.remove(name)
+        file.writeText(state.toString())
+        phone.restart()
+        phone.belfry.resume().answer()
+        assertEquals(listOf("PUT /v1/registration/$device"), server.take())
     }
 
     @Test fun `a new token of the other provider changes nothing`() {

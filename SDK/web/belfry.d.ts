@@ -93,6 +93,7 @@ export declare class Belfry {
   onstate: ((state: BelfryState) => void) | null
   /** Subscribes this browser; call it in the handler of a click. Never rejects. */
   subscribe(wish?: BelfryWish): Promise<BelfryResult>
+  /** Has an error, and ends nothing, while the server cannot be reached. */
   unsubscribe(): Promise<BelfryResult>
   setTopics(topics: string[]): Promise<BelfryResult>
   setUser(user: string): Promise<BelfryResult>

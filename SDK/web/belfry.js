@@ -5,15 +5,21 @@ const write = async (record) => (await store()).put("/belfry/record", new Respon
 
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0))
 
-const activated = (registration) => new Promise((done) => {
-  if (registration.active) return done()
-  const worker = registration.installing ?? registration.waiting
-  worker.addEventListener("statechange", () => worker.state === "activated" && done())
+// A new worker that cannot start yet, since pages have the one before, leaves the work to that.
+const activated = (registration) => new Promise((done, fail) => {
+  const worker = registration.installing ?? registration.waiting ?? registration.active
+  const look = () => {
+    const { state = "redundant" } = worker ?? {}
+    if (state === "activated" || registration.active && /installed|redundant/.test(state)) done()
+    else if (state === "redundant") fail(new Error("The service worker could not be installed"))
+  }
+  worker?.addEventListener("statechange", look)
+  look()
 })
 
 // A push service that cannot be reached keeps some browsers waiting for ever.
-const answered = (work) => Promise.race([work, new Promise((_, fail) =>
-  setTimeout(fail, 3e4, new Error("The browser's push service has not answered within 30 seconds")))])
+const timely = (work, failure) => Promise.race([work, new Promise((_, fail) =>
+  setTimeout(fail, 3e4, new Error(`${failure} within 30 seconds`)))])
 
 export class Belfry {
   #settings
@@ -104,34 +110,38 @@ export class Belfry {
     const { permission } = Notification
     const record = await read()
     if (!record.wish) return this.#is(permission === "denied" ? "blocked" : "off")
-    return permission === "granted" ? this.#sync(record, {}) : this.#end("blocked")
+    if (permission === "granted") return this.#sync(record, {})
+    this.#is("blocked")
+    await this.#end("blocked")
   }
 
   // Makes subscription and device what the page asked for.
   async #sync(record, changes, isAgain) {
     const { worker, scope } = this.#settings
     const registration = await navigator.serviceWorker.register(worker, scope && { scope })
-    await activated(registration)
+    await timely(activated(registration), "The service worker has not started")
     const { vapid_public_key: vapid } = await this.#ask("")
     let subscription = await registration.pushManager.getSubscription()
     if (subscription && record.vapid !== vapid) {
       await subscription.unsubscribe()
       subscription = null
     }
-    subscription ??= await answered(registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) }))
+    subscription ??= await timely(registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) }),
+      "The browser's push service has not answered")
     const wish = {
       ...record.wish, device_model: /(Firefox|Edg|Chrome|Safari)\//.exec(navigator.userAgent)?.[1], language: navigator.language,
       time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }
     for (const name in changes) wish[name] = changes[name] ?? wish[name]
+    if (changes.attributes) wish.attributes = { ...record.wish?.attributes, ...changes.attributes }
     if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription
     wish.subscription = subscription
-    await write({ ...record, url: this.#settings.url, vapid, wish })
+    await write({ ...record, url: this.#settings.url, scope: registration.scope, vapid, wish })
     // The worker registers: it goes on when this page is closed.
     const told = new Promise((done) => (this.#told = done))
     this.#is("proving")
     registration.active.postMessage({ belfry: "register" })
-    const { error, status } = (await Promise.race([told, new Promise((late) => setTimeout(late, 3e4))])) ?? {}
+    const { error, status } = await timely(told, "The subscription has not been proven")
     // The push service has ended it: another one, once.
     if (status === 422 && !isAgain) {
       await subscription.unsubscribe()
@@ -155,14 +165,18 @@ export class Belfry {
     this.onstate?.(state)
   }
 
+  // The record goes last: until then another call, or the next page load, goes on with it.
   async #end(state) {
-    const { wish: { subscription, device_uuid } = {} } = await read()
+    const { scope = this.#settings.scope ?? this.#settings.worker, wish: { subscription, device_uuid } = {} } = await read()
+    if (device_uuid) await this.#ask("/registrations/end", { subscription, device_uuid }).catch((error) => {
+      // A server that refuses it has no such device.
+      if (!(error.status < 500)) throw error
+    })
+    const registration = await navigator.serviceWorker.getRegistration(scope)
+    await (await registration?.pushManager.getSubscription())?.unsubscribe()
     await write({})
     this.device = null
     this.#is(state)
-    const registration = await navigator.serviceWorker.getRegistration(this.#settings.scope)
-    await (await registration?.pushManager.getSubscription())?.unsubscribe()
-    if (device_uuid) await this.#ask("/registrations/end", { subscription, device_uuid })
   }
 
   async #ask(path, body) {
@@ -170,7 +184,7 @@ export class Belfry {
       cache: "no-store", ...(body && { method: "POST", keepalive: true, body: JSON.stringify(body) }),
     })
     const found = answer.status === 204 ? {} : await answer.json()
-    if (!answer.ok) throw new Error(found.message)
+    if (!answer.ok) throw Object.assign(new Error(found.message), { status: answer.status })
     return found
   }
 }

@@ -7,40 +7,67 @@ public struct KeyedDevice: Sendable, Hashable {
     public let keys: DeviceKeys
 }
 
+/// A page of an encrypted push that was not sent, after others that were.
+public struct EncryptedPushError: Error {
+    /// The pushes that were sent.
+    public let sent: [UUID]
+    /// Where ``AdminClient/pushEncrypted(_:to:for:after:idempotencyKey:)`` goes on; nil for the beginning.
+    public let cursor: String?
+    public let reason: AdminError
+}
+
 extension AdminClient {
     /// Encrypts a text for each device of a target, and sends it page by page. Returns the pushes, each of 100 devices at most.
     ///
     /// The text is a JSON object with the members of a message, or what is shown as its body. Devices without keys get nothing.
     ///
-    /// - Parameter idempotencyKey: a second call with the same key is refused and sends nothing twice: it is encrypted anew, so it is another
-    ///   request.
+    /// - Parameters:
+    ///   - cursor: that of an ``EncryptedPushError``, to go on with the pages that were not sent.
+    ///   - idempotencyKey: a second call with the same key sends no page twice, but is refused at the first that was sent: it is encrypted anew,
+    ///     so it is another request.
+    /// - Throws: ``EncryptedPushError``, and `MessageEncryptionError` before anything is sent for a text that is too long.
     public func pushEncrypted(
-        _ text: String, to target: PushRequest.Target, for app: UUID, idempotencyKey: String = UUID().uuidString
+        _ text: String, to target: PushRequest.Target, for app: UUID, after cursor: String? = nil,
+        idempotencyKey: String = UUID().uuidString
     ) async throws -> [UUID] {
+        let bytes = text.utf8.count
+        guard bytes <= DeviceKeys.textBytesMax else {
+            throw MessageEncryptionError.textTooLong(bytes: bytes, limit: DeviceKeys.textBytesMax)
+        }
         var pushes: [UUID] = []
-        var cursor: String?
+        var cursor = cursor
         repeat {
-            let page = try await devicesWithKeys(of: target, for: app, after: cursor)
-            for devices in page.devices.parts(of: Self.devicesMax(of: text)) {
+            do throws(AdminError) {
+                let page = try await devicesWithKeys(
+                    of: target, for: app, after: cursor, limit: Self.devicesMax(of: text))
                 var messages: [String: String] = [:]
-                for device in devices { messages[device.id.uuidString.lowercased()] = try device.keys.seal(text) }
-                let request = PushRequest(message: .init(encrypted: messages), target: .devices(messages.keys.sorted()))
-                pushes.append(
-                    try await push(request, for: app, idempotencyKey: "\(idempotencyKey)-\(pushes.count)"))
+                // Keys of which no message can be made are none.
+                for device in page.devices { messages[device.id.uuidString.lowercased()] = try? device.keys.seal(text) }
+                if !messages.isEmpty {
+                    let request = PushRequest(
+                        message: .init(encrypted: messages), target: .devices(messages.keys.sorted()))
+                    let key = "\(idempotencyKey)-\(cursor ?? "0")"
+                    pushes.append(try await push(request, for: app, idempotencyKey: key))
+                }
+                cursor = page.next
+            } catch {
+                throw EncryptedPushError(sent: pushes, cursor: cursor, reason: error)
             }
-            cursor = page.next
         } while cursor != nil
         return pushes
     }
 
     /// A page of the devices of a target that have keys.
     ///
-    /// - Parameter cursor: the last page's `next`.
+    /// - Parameters:
+    ///   - cursor: the last page's `next`.
+    ///   - limit: the most devices of the page, up to 100.
     public func devicesWithKeys(
-        of target: PushRequest.Target, for app: UUID, after cursor: String? = nil
-    ) async throws -> (devices: [KeyedDevice], next: String?) {
+        of target: PushRequest.Target, for app: UUID, after cursor: String? = nil, limit: Int = 100
+    ) async throws(AdminError) -> (devices: [KeyedDevice], next: String?) {
+        let question = Question(target: target, cursor: cursor, limit: limit)
         let page: KeyedDevices = try await send(
-            "POST", "apps/\(app.uuidString.lowercased())/encryption-keys", Question(target: target, cursor: cursor))
+            "POST", "apps/\(app.uuidString.lowercased())/encryption-keys", question)
         let devices = page.devices.compactMap { device -> KeyedDevice? in
             guard let id = UUID(uuidString: device.device_uuid),
                 let keys = try? DeviceKeys(p256dh: device.p256dh, auth: device.auth)
@@ -59,6 +86,7 @@ extension AdminClient {
     private struct Question: Encodable {
         let target: PushRequest.Target
         let cursor: String?
+        let limit: Int
     }
 
     private struct KeyedDevices: Decodable {
@@ -70,11 +98,5 @@ extension AdminClient {
             let p256dh: String
             let auth: String
         }
-    }
-}
-
-extension [KeyedDevice] {
-    fileprivate func parts(of count: Int) -> [ArraySlice<KeyedDevice>] {
-        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
     }
 }

@@ -100,7 +100,11 @@ public struct AdminClient: Sendable {
     private func request(
         _ method: String, _ path: String, _ body: (some Encodable)?, _ fields: [String: String]
     ) throws(AdminError) -> URLRequest {
-        guard let url = URL(string: "admin/v1/\(path)", relativeTo: server) else { throw .unreadable(path) }
+        // Behind a path of the server's: a relative URL would replace its last part.
+        let root = server.absoluteString
+        guard let url = URL(string: root + (root.hasSuffix("/") ? "" : "/") + "admin/v1/\(path)") else {
+            throw .unreadable(path)
+        }
         var request = URLRequest(url: url, timeoutInterval: 30)
         request.httpMethod = method
         request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")

@@ -52,7 +52,7 @@ extension Belfry {
         }
     }
 
-    /// The last pushes that this device got, newest last.
+    /// The last pushes that this device got, newest last; without their texts those that were encrypted, and those of a user who has left.
     public var latestMessages: [PushMessage] { state.messages }
 
     /// How many events have not been counted yet.

@@ -3,7 +3,7 @@ public import Foundation
 /// This device at a Belfry server: registers it, keeps it registered as the app wants, and counts what becomes of its pushes.
 ///
 /// What the app asks for is on the disk before anything is sent, and is sent again until the server has confirmed it, over restarts.
-/// Repeating a call costs no request.
+/// Repeating a call costs no request; a confirmed registration is sent again after a day, at the next ``resume()``.
 public actor Belfry {
     let client: Client
     let clock: @Sendable () -> Int64
@@ -41,6 +41,7 @@ public actor Belfry {
             state.device = legacy?.device
             state.legacyToken = legacy?.token
         }
+        state.move(to: configuration)
         try file.write(state)
     }
 
@@ -57,7 +58,12 @@ public actor Belfry {
     /// A throw means that the server has not confirmed it yet; ``resume()`` goes on with it.
     @discardableResult
     public func register(_ registration: Registration) async throws(BelfryError) -> String {
-        try change { $0.wish = registration }
+        // Before a user's texts are forgotten, since an extension may have noted some.
+        try takeReports()
+        try change { state in
+            if let user = state.wish?.user, user != registration.user { state.forgetTexts() }
+            state.wish = registration
+        }
         try await resume()
         guard let device = state.device else { throw .unregistered }
         return device
@@ -72,18 +78,24 @@ public actor Belfry {
         try await register(wish)
     }
 
-    /// Ends the registration: no push reaches this device.
+    /// Ends the registration: no push reaches this device. The texts of ``latestMessages`` are forgotten.
     public func unregister() async throws(BelfryError) {
-        try change { $0.wish = nil }
+        try takeReports()
+        try change { state in
+            state.wish = nil
+            state.forgetTexts()
+        }
         try await resume()
     }
 
-    /// Does what is still to do: call it when the app starts, and when the network is back.
+    /// Does what is still to do: call it when the app starts, and when the network is back. While the server wants to be left alone, it throws
+    /// without a request.
     public func resume() async throws(BelfryError) {
         await begin()
         defer { end() }
         do throws(BelfryError) {
             try takeReports()
+            try checkHold()
             do throws(BelfryError) { try await registerAsWanted() } catch {
                 // A device that the server knows has events to send, though it takes no change of it.
                 if case .refused = error { try await sendEvents() }
@@ -91,14 +103,25 @@ public actor Belfry {
             }
             try await sendEvents()
         } catch {
+            try? noteHold(of: error)
             tell(.failed(error))
             throw error
         }
     }
 
+    func checkHold() throws(BelfryError) {
+        if let seconds = state.secondsHeld(at: clock()) { throw .busy(retryAfter: seconds) }
+    }
+
+    /// Notes how long the server wants to be left alone, also after a restart.
+    func noteHold(of error: BelfryError) throws(BelfryError) {
+        guard case .busy(let seconds?) = error, seconds > 0, state.secondsHeld(at: clock()) == nil else { return }
+        try change { $0.hold(seconds: seconds, from: clock()) }
+    }
+
     /// Goes on until the server has what the app wants, which may change meanwhile.
     private func registerAsWanted() async throws(BelfryError) {
-        while state.wish != state.confirmed || state.isUncertain {
+        while !state.isSettled(at: clock()) {
             try await findUnanswered()
             if let wish = state.wish {
                 try await register(once: wish)
@@ -133,6 +156,7 @@ public actor Belfry {
         try change { state in
             state.device = device
             state.confirmed = wish
+            state.confirmedAt = clock()
             state.unanswered = nil
             state.legacyToken = nil
             state.isUncertain = false
@@ -142,14 +166,14 @@ public actor Belfry {
 
     /// Asks for the UUID of a device that an unanswered request may have made, before another token makes a second one.
     private func findUnanswered() async throws(BelfryError) {
-        guard let sent = state.unanswered, state.device == nil, sent.token != state.wish?.token else { return }
+        guard var sent = state.unanswered, state.device == nil, sent.token != state.wish?.token else { return }
+        // Whose device it is the next request says: the back end may not sign the id of a user who has left.
+        sent.user = nil
         let device: String
         do throws(BelfryError) { device = try await client.create(sent) } catch {
-            switch error {
+            guard case .refused = error else { throw error }
             // It made no device, and never will: what the app wants now is not kept waiting for it.
-            case .refused, .unsigned: return try change { $0.unanswered = nil }
-            default: throw error
-            }
+            return try change { $0.unanswered = nil }
         }
         try change { state in
             state.device = device

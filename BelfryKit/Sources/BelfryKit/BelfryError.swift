@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A reason why something could not be done now. None is fatal: the wish is kept, and tried again at the next call or start.
 public enum BelfryError: Error, Sendable, Hashable {
     /// No answer: offline, a time-out, or the app was suspended.
@@ -8,7 +10,7 @@ public enum BelfryError: Error, Sendable, Hashable {
     case unauthorized
     /// The server refuses the request, and says why. The same request would be refused again.
     case refused(status: Int, reason: String)
-    /// The server answered what this version does not understand.
+    /// The answer is none of a Belfry: of a proxy without its server, or of a network that wants a login.
     case unreadable(String)
     /// The app's back end did not sign the user's id.
     case unsigned(String)
@@ -22,8 +24,8 @@ extension BelfryError {
     /// Whether the same request may do later what it did not now.
     public var isTemporary: Bool {
         switch self {
-        case .unreachable, .busy, .unsigned, .storage: true
-        case .unauthorized, .refused, .unreadable, .unregistered: false
+        case .unreachable, .busy, .unreadable, .unsigned, .storage: true
+        case .unauthorized, .refused, .unregistered: false
         }
     }
 }
@@ -57,5 +59,20 @@ public struct PushMessage: Sendable, Hashable, Codable {
         self.body = body
         self.link = link
         self.receivedAt = receivedAt
+    }
+
+    /// Reads the payload of a push; nil for one of another server. Of an encrypted one it has the receipt alone, since it is kept on the disk.
+    public init?(_ userInfo: [AnyHashable: Any], receivedAt: Int64 = Int64(Date().timeIntervalSince1970 * 1_000)) {
+        guard let receiptID = userInfo["receiptId"] as? String else { return nil }
+        guard userInfo["encrypted"] == nil else {
+            self.init(receiptID: receiptID, receivedAt: receivedAt)
+            return
+        }
+        let alert = (userInfo["aps"] as? [String: Any])?["alert"]
+        let parts = alert as? [String: Any]
+        self.init(
+            receiptID: receiptID, title: parts?["title"] as? String,
+            body: parts?["body"] as? String ?? alert as? String, link: userInfo["link"] as? String,
+            receivedAt: receivedAt)
     }
 }

@@ -37,6 +37,7 @@ public struct ExtensionReports: Sendable {
     public func send() async throws(BelfryError) {
         let waiting = folder.files().filter { !$0.isSent && $0.report.event.device != nil }
         guard !waiting.isEmpty else { return }
+        if let seconds = file.read()?.secondsHeld(at: clock()) { throw .busy(retryAfter: seconds) }
         let now = try await client.serverTime() ?? clock()
         let counted = waiting.filter { Belfry.counted(at: now).contains($0.report.event.time) }
         guard !counted.isEmpty else { return }

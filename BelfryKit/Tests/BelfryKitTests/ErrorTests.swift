@@ -12,19 +12,20 @@ import Testing
             .init(status: 400, body: #"{"message":"tags has too many"}"#),
             .refused(status: 400, reason: "tags has too many"), false
         ),
-        (.init(status: 404, body: "not JSON"), .refused(status: 404, reason: ""), false),
-        (.init(body: "{}"), .unreadable("no device_uuid"), false),
-        (.init(body: "not JSON"), .unreadable("no JSON object"), false),
+        (.init(status: 404, body: "not JSON"), .unreadable("404 without JSON"), true),
+        (.init(body: "{}"), .unreadable("no device_uuid"), true),
+        (.init(body: "not JSON"), .unreadable("no JSON object"), true),
     ])
     func `each server error has a type and stops nothing`(
         answer: ScriptedServer.Answer, error: BelfryError, isTemporary: Bool
     ) async throws {
-        let phone = ScriptedPhone(ScriptedServer([answer]))
+        var phone = ScriptedPhone(ScriptedServer([answer]))
         defer { phone.wipe() }
-        let app = try phone.start()
-        await #expect(throws: error) { try await app.register(phone.wish()) }
+        await #expect(throws: error) { try await phone.start().register(phone.wish()) }
         #expect(error.isTemporary == isTemporary)
-        // The wish is kept, and the next call sends it.
+        // The wish is kept, and the next start sends it.
+        phone.now += 30_000
+        let app = try phone.start()
         try await app.resume()
         #expect(await app.device == "d-1")
     }

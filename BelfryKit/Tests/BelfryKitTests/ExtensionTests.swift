@@ -69,6 +69,36 @@ import Testing
         #expect(await app.latestMessages.map(\.receiptID) == ["r1", "r2"])
     }
 
+    @Test(arguments: [true, false])
+    func `a push that comes twice counts once`(isReported: Bool) async throws {
+        let phone = ScriptedPhone()
+        defer { phone.wipe() }
+        try await phone.start().register(phone.wish())
+        for time in [phone.now, phone.now + 9] {
+            let reports = try reports(phone, at: time)
+            try reports.received(message("r"))
+            if isReported { try await reports.send() }
+        }
+        let app = try phone.start()
+        try await app.resume()
+        #expect(reported(to: phone.server) == ["r"])
+        #expect(await app.latestMessages == [message("r")])
+    }
+
+    @Test func `an extension leaves a server alone that asks to wait`() async throws {
+        let phone = ScriptedPhone(
+            ScriptedServer([.init(body: #"{"device_uuid":"d-1"}"#), .init(status: 429, fields: ["Retry-After": "9"])]))
+        defer { phone.wipe() }
+        let app = try phone.start()
+        try await app.register(phone.wish())
+        await #expect(throws: BelfryError.busy(retryAfter: 9)) { try await app.changeTopics(adding: ["sport"]) }
+        try reports(phone).received(message("r"))
+        await #expect(throws: BelfryError.busy(retryAfter: 9)) { try await reports(phone).send() }
+        #expect(phone.server.asked.count == 2)
+        try await reports(phone, at: phone.now + 9_000).send()
+        #expect(reported(to: phone.server) == ["r"])
+    }
+
     @Test func `an extension that cannot report leaves it to the app`() async throws {
         let phone = ScriptedPhone(
             ScriptedServer([.init(body: #"{"device_uuid":"d-1"}"#), .init(), .init(status: 503)]))

@@ -44,4 +44,53 @@ import Testing
         try await app.register(phone.wish())
         await #expect(throws: BelfryError.refused(status: 404, reason: "no device")) { try await app.fetchMessages() }
     }
+
+    @Test func `whole numbers of a payload keep their digits`() async throws {
+        let payload = #"{"big":9007199254740993,"half":0.5,"low":-9223372036854775808}"#
+        let phone = ScriptedPhone(
+            ScriptedServer([
+                .init(body: #"{"device_uuid":"d-1"}"#),
+                .init(body: #"{"messages":[{"receipt_id":"r","accepted_at":1,"payload":\#(payload)}]}"#),
+            ]))
+        defer { phone.wipe() }
+        let app = try phone.start()
+        try await app.register(phone.wish())
+        let found = try #require(try await app.fetchMessages().first)
+        for member in [#""big":9007199254740993"#, #""half":0.5"#, #""low":-9223372036854775808"#] {
+            #expect(String(decoding: found.payload, as: UTF8.self).contains(member))
+        }
+    }
+
+    @Test func `a payload is read, an encrypted one for its receipt`() throws {
+        let push: [AnyHashable: Any] = [
+            "aps": ["alert": ["title": "Town", "body": "Hall"]], "link": "https://a.example", "receiptId": "r",
+        ]
+        #expect(
+            PushMessage(push, receivedAt: 7)
+                == PushMessage(receiptID: "r", title: "Town", body: "Hall", link: "https://a.example", receivedAt: 7))
+        let sealed = push.merging(["encrypted": "DGv6"]) { $1 }
+        #expect(PushMessage(sealed, receivedAt: 7) == PushMessage(receiptID: "r", receivedAt: 7))
+        #expect(PushMessage(["aps": ["alert": "Plain"], "receiptId": "r"])?.body == "Plain")
+        #expect(PushMessage(["aps": [String: String]()]) == nil)
+    }
+
+    @Test(arguments: [nil, "emma", "ben"])
+    func `texts are forgotten with their user`(next: String?) async throws {
+        let phone = ScriptedPhone()
+        defer { phone.wipe() }
+        let app = try phone.start()
+        try await app.register(phone.wish(user: "emma"))
+        try await app.received(PushMessage(receiptID: "r1", title: "Hello", receivedAt: phone.now))
+        let reports = ExtensionReports(try phone.configuration(), transport: phone.server, clock: { phone.now })
+        try reports.received(PushMessage(receiptID: "r2", body: "Emma", receivedAt: phone.now))
+        try await app.register(phone.wish(topics: ["sport"], user: next))
+        let kept = await app.latestMessages
+        #expect(kept.map(\.receiptID) == ["r1", "r2"])
+        #expect(kept.compactMap { $0.title ?? $0.body } == (next == "emma" ? ["Hello", "Emma"] : []))
+        try await app.unregister()
+        #expect(await app.latestMessages.allSatisfy { $0.title == nil && $0.body == nil })
+        // It is known all the same.
+        try await app.received(PushMessage(receiptID: "r1", title: "Hello", receivedAt: phone.now))
+        #expect(await app.latestMessages.count == 2)
+    }
 }

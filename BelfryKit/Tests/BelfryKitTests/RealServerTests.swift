@@ -94,6 +94,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `a device goes on with another platform`() async throws {
+        let server = try await RealServer.shared()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("phone-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let made = try await server.ask(
+            "POST", "apps/\(server.app)/platforms",
+            ["type": "android-baidu", "mode": "development", "name": "Tests", "credentials": [String: String]()])
+        let other = try #require((made["platform_uuid"] as? String).flatMap { UUID(uuidString: $0) })
+        let otherSecret = try #require(made["platform_secret"] as? String)
+        let identity = FixedIdentity(own: UUID())
+        let alias = "moves-\(folder.lastPathComponent)"
+        for (platform, secret) in [(server.platform, server.secret), (other, otherSecret)] {
+            let configuration = BelfryConfiguration(
+                server: server.url, platform: platform, platformSecret: secret, folder: folder)
+            let app = try Belfry(configuration, identity: identity)
+            let device = try await app.register(Registration(token: folder.path, alias: alias, system: "android"))
+            var active: [String] = []
+            for platform in [server.platform, other] {
+                let name = platform.uuidString.lowercased()
+                let found = try await server.ask("GET", "apps/\(server.app)/devices?platform_uuid=\(name)&q=\(alias)")
+                let devices = (found["devices"] as? [[String: Any]] ?? []).filter { $0["active"] as? Bool == true }
+                active += devices.compactMap { $0["device_uuid"] as? String }
+            }
+            #expect(active == [device])
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `geofences arrive as made and their triggers are counted`() async throws {
         let server = try await RealServer.shared()
         let (app, folder) = try app(at: server)

@@ -16,8 +16,10 @@ final class ScriptedServer: Transport {
 
     struct Asked: Sendable {
         let method: String
+        let host: String
         let path: String
         let query: String
+        let authorization: String
         let body: String
 
         /// A member of the body.
@@ -41,7 +43,8 @@ final class ScriptedServer: Transport {
     func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
         guard let url = request.url else { throw URLError(.badURL) }
         let asked = Asked(
-            method: request.httpMethod ?? "GET", path: url.path, query: url.query ?? "",
+            method: request.httpMethod ?? "GET", host: url.host ?? "", path: url.path, query: url.query ?? "",
+            authorization: request.value(forHTTPHeaderField: "Authorization") ?? "",
             body: String(decoding: request.httpBody ?? Data(), as: UTF8.self))
         let answer = held.withLock { held in
             held.asked.append(asked)
@@ -61,6 +64,8 @@ struct ScriptedPhone {
     let folder: URL
     var identity: UUID
     var now: Int64 = 1_700_000_000_000
+    var address = "http://push.example/"
+    var platform = UUID()
 
     /// - Parameters:
     ///   - folder: of the app's last start; a new one where none is given.
@@ -82,9 +87,9 @@ struct ScriptedPhone {
     }
 
     func configuration(signer: BelfryConfiguration.UserSigner? = nil) throws -> BelfryConfiguration {
-        guard let url = URL(string: "http://push.example/") else { throw URLError(.badURL) }
+        guard let url = URL(string: address) else { throw URLError(.badURL) }
         return BelfryConfiguration(
-            server: url, platform: UUID(), platformSecret: "secret", folder: folder, signer: signer)
+            server: url, platform: platform, platformSecret: "secret", folder: folder, signer: signer)
     }
 
     func wish(_ token: String = "aa", topics: Set<String> = ["news"], user: String? = nil) -> Registration {

@@ -194,6 +194,62 @@ def a_message_of_another_server_is_decrypted_by_the_browser(rig):
     assert rig.service.accepted[-1].body == body, "it was relayed as it came"
 
 
+def record(rig):
+    return json.loads(rig.browser.script("return (await (await caches.open('belfry')).match('/belfry/record')).text()"))
+
+
+def attributes_are_kept_until_they_are_confirmed(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    for attributes in ({"plan": "gold"}, {"age": 7}):
+        assert rig.browser.script("return await window.belfry.setAttributes(given[0])", attributes)["state"] == "active"
+    assert record(rig)["wish"]["attributes"] == {"plan": "gold", "age": 7}, record(rig)
+
+
+def an_end_that_the_server_does_not_hear_is_none(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    answer = rig.browser.script(
+        "window.fetch = async () => { throw new TypeError('offline') };"
+        "const { state, error } = await window.belfry.unsubscribe(); return { state, error: String(error) }")
+    assert answer["state"] == "active" and "offline" in answer["error"], answer
+    rig.page()
+    rig.until("it is active still", lambda: rig.state() == "active")
+    # A device that the server does not know is ended here all the same.
+    rig.browser.script("window.fetch = async () => Response.json({ message: 'no device' }, { status: 404 })")
+    assert rig.browser.script("return (await window.belfry.unsubscribe()).state") == "off"
+    assert list(rig.settled(rig.server.push(rig.app, {"web": {"title": "To none"}}))) == ["gone"]
+
+
+def a_worker_below_a_path_is_ended_too(rig):
+    rig.site.worker((rig.site.folder / "belfry-worker.js").read_text(), "shop/belfry-worker.js")
+    rig.browser.script("for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister()")
+    rig.page(worker="/shop/belfry-worker.js")
+    assert rig.subscribe()["state"] == "active"
+    assert rig.browser.script("return (await window.belfry.unsubscribe()).state") == "off"
+    assert rig.browser.script(
+        "return (await (await navigator.serviceWorker.getRegistration('/shop/')).pushManager.getSubscription()) === null")
+    assert True not in rig.devices().values(), rig.devices()
+
+
+def a_worker_that_does_not_start_is_an_error(rig):
+    rig.site.worker("addEventListener('activate', (event) => event.waitUntil(clients.claim()))", "other-worker.js")
+    rig.site.worker("addEventListener('install', (event) => event.waitUntil(Promise.reject(new Error('no'))))", "failing-worker.js")
+    subscribe = "const { state, error } = await window.belfry.subscribe(); return { state, error: String(error) }"
+    rig.page(worker="/failing-worker.js")
+    answer = rig.browser.script(subscribe)
+    assert answer["state"] == "off" and "could not be installed" in answer["error"], answer
+    # A worker of the site's own that has this page.
+    rig.browser.script(
+        "await navigator.serviceWorker.register('/other-worker.js'); await navigator.serviceWorker.ready;"
+        "while (!navigator.serviceWorker.controller) await new Promise((later) => setTimeout(later, 50))")
+    rig.page()
+    answer = rig.browser.script(subscribe)
+    assert answer["state"] == "proving" and "within 30 seconds" in answer["error"], answer
+    rig.browser.script("for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister()")
+    rig.page()
+
+
 def a_click_ends_the_subscription(rig):
     rig.page()
     assert rig.subscribe()["state"] == "active"
@@ -232,6 +288,10 @@ TESTS = [
     a_subscription_that_the_browser_lost_is_replaced_by_the_worker_alone,
     a_page_of_another_origin_is_refused,
     a_withdrawn_permission_ends_the_device,
+    attributes_are_kept_until_they_are_confirmed,
+    an_end_that_the_server_does_not_hear_is_none,
+    a_worker_below_a_path_is_ended_too,
+    a_worker_that_does_not_start_is_an_error,
     a_click_ends_the_subscription,
     the_test_page_subscribes_and_shows_what_arrives,
     the_five_minutes_of_the_document_end_with_a_push,

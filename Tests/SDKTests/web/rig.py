@@ -37,8 +37,10 @@ class Site:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
         self.origin = f"http://localhost:{self.http.server_port}"
 
-    def worker(self, text):
-        (self.folder / "belfry-worker.js").write_text(text)
+    def worker(self, text, path="belfry-worker.js"):
+        file = self.folder / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
 
     def close(self):
         self.http.shutdown()
@@ -93,8 +95,9 @@ class Rig:
 
     # What tests ask.
 
-    def page(self, origin=None, path=""):
-        self.browser.open(f"{origin or self.site.origin}/{path}?server={self.server.url}&key={self.key}")
+    def page(self, origin=None, path="", worker=None):
+        asked = f"server={self.server.url}&key={self.key}" + (f"&worker={worker}" if worker else "")
+        self.browser.open(f"{origin or self.site.origin}/{path}?{asked}")
         self.until("the page has loaded", lambda: self.browser.script("return window.isLoaded === true"))
 
     def subscribe(self):

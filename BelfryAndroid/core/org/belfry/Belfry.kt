@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit
  * This device at a Belfry server: registers it, keeps it registered as the app wants, and counts what becomes of its pushes.
  *
  * What the app asks for is on the disk before anything is sent, and is sent again until the server has confirmed it, over restarts. Repeating
- * a call costs no request. Every call returns at once, on any thread: one thread keeps the state on the disk, another talks with the server.
- * A future that fails has a [BelfryError] as its cause; the app need not wait for any.
+ * a call costs no request; a confirmed registration is sent again after a day. Every call returns at once, on any thread: one thread keeps the
+ * state on the disk, another talks with the server. A future that fails has a [BelfryError] as its cause; the app need not wait for any.
  *
  * @param server its address, such as `https://push.example.org`.
  * @param folder of the SDK's own, which is made if it is missing.
@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit
  * @param clock milliseconds since 1970.
  */
 class Belfry(
-    server: String,
+    private val server: String,
     folder: File,
     private val seal: Seal,
     private val retry: (afterMilliseconds: Long) -> Unit,
@@ -53,8 +53,6 @@ class Belfry(
     private lateinit var loadedKeys: MessageKeys
     private val keys: MessageKeys get() = load().let { loadedKeys }
 
-    /** The time until which the server wants to be left alone; used by the sender alone. */
-    private var heldUntil = 0L
     /** The exchange that has not begun yet. It will do everything, so one is enough. */
     private var waiting: CompletableFuture<Unit>? = null
 
@@ -191,7 +189,7 @@ class Belfry(
     // MARK: Exchange
 
     private fun exchange() {
-        val held = heldUntil - clock()
+        val held = heldUntil() - clock()
         if (held in 1..Backoff.longest) throw BelfryError.Busy(held / 1_000 + 1)
         try {
             // A registration that the server refuses keeps no event from being counted.
@@ -203,49 +201,65 @@ class Belfry(
             onChange?.invoke(BelfryChange.Failed(error))
             if (error.isTemporary) {
                 val after = backoff.next((error as? BelfryError.Busy)?.retryAfterSeconds)
-                if (error is BelfryError.Busy) heldUntil = clock() + after
+                if (error is BelfryError.Busy) stored { change { it.copy(heldUntil = clock() + after) } }
                 retry(after)
             }
             throw error
         }
     }
 
-    /** Finds a device, ends one, registers one: what is to do, in this order. A change that comes meanwhile has an exchange of its own. */
+    /** The time until which the server wants to be left alone. Of a disk that cannot be used the exchange tells. */
+    private fun heldUntil(): Long = try {
+        load().heldUntil
+    } catch (error: BelfryError.Storage) {
+        0
+    }
+
+    /** Finds a device, ends one, registers one, ends the one before: what is to do. A change that comes meanwhile has an exchange of its own. */
     private fun registerAsWanted() {
         val facts = facts()
-        repeat(3) { if (!registerOnce(facts)) return }
+        repeat(4) { if (!registerOnce(facts)) return }
     }
 
     /** Does one thing that is to do; false where there is none. */
     private fun registerOnce(facts: DeviceFacts): Boolean {
         val state = load()
         val wanted = state.wish?.let { wish -> state.address?.let { Request.of(it, wish, facts, keys) } }
-        val device = state.device
-        if (device == null && state.sent != null && (wanted?.platform != state.sent.platform || wanted.token != state.sent.token)) {
-            find(state.sent)
+        val (device, sent, left) = Triple(state.device, state.sent, state.left)
+        if (left != null) {
+            unlessRefused { client.delete(left) }
+            change { it.copy(left = null) }
             return true
         }
-        if (device != null && (state.wish == null || wanted != null && wanted.platform != device.platform)) {
-            // Servers count events of devices that they know.
-            unlessRefused { sendEvents() }
+        // An unanswered request may have made a device, whose UUID is learned before the request is forgotten.
+        if (sent != null && !sent.isOf(device) && (wanted?.platform != sent.platform || wanted.token != sent.token)) {
+            if (unlessRefused { confirm(device, sent) } != null) change { it.copy(sent = null) }
+            return true
+        }
+        // Servers count events of devices that they know.
+        if (device != null && (state.wish == null || wanted?.isOf(device) == false)) unlessRefused { sendEvents() }
+        if (device != null && state.wish == null) {
             unlessRefused { client.delete(device) }
             change { it.copy(device = null, confirmed = null, sent = null) }
-            if (state.wish == null) onChange?.invoke(BelfryChange.Unregistered)
+            onChange?.invoke(BelfryChange.Unregistered)
             return true
         }
-        if (wanted == null || wanted == state.confirmed && state.sent == null) return false
-        change { it.copy(sent = wanted) }
-        val uuid = client.register(device?.uuid, wanted)
-        change { it.copy(device = Device(uuid, wanted.platform), confirmed = wanted, sent = null) }
-        onChange?.invoke(BelfryChange.Registered(uuid))
+        val isFresh = clock() - state.confirmedAt in 0 until confirmationAgeMax
+        if (wanted == null || wanted == state.confirmed && sent == null && isFresh) return false
+        onChange?.invoke(BelfryChange.Registered(confirm(device, wanted)))
         return true
     }
 
-    /** Learns the UUID of a device that an unanswered request may have made, before it is forgotten. */
-    private fun find(sent: Request) {
-        var uuid: String? = null
-        unlessRefused { uuid = client.register(null, sent) }
-        change { state -> state.copy(device = uuid?.let { Device(it, sent.platform) }, confirmed = uuid?.let { sent }, sent = null) }
+    /** Registers, by the UUID of the device so far: with it the server finds the device on another platform of the application, too. */
+    private fun confirm(device: Device?, wanted: Request): String {
+        change { it.copy(sent = wanted) }
+        val uuid = client.register(device?.uuid, wanted)
+        change { state ->
+            state.copy(
+                device = Device(uuid, wanted.platform), confirmed = wanted, confirmedAt = clock(), sent = null,
+                left = device?.takeUnless { wanted.isOf(it) })
+        }
+        return uuid
     }
 
     /** Does what the server may refuse for good, and returns the refusal. */
@@ -305,8 +319,8 @@ class Belfry(
             val own = found?.keys?.fromBase64()?.let { seal.open(it) }?.let { MessageKeys.of(it) }
             loadedKeys = own ?: MessageKeys.make()
             val state =
-                if (found != null && own != null) found
-                else State(seal.seal(loadedKeys.bytes()).inBase64(), wish = found?.wish).also { file.write(it) }
+                if (found != null && own != null) found.at(server)
+                else State(seal.seal(loadedKeys.bytes()).inBase64(), wish = found?.wish, server = server).also { file.write(it) }
             known = state
             state
         }
@@ -316,6 +330,8 @@ class Belfry(
         /** Far more than an app asks for at once. */
         const val callsMax = 1_000
         const val reportsWithin = 600_000L
+        /** The age, in milliseconds, from which a confirmed registration is sent again: a day. Servers take a device for seen when it registers. */
+        const val confirmationAgeMax = 86_400_000L
 
         fun worker(name: String) = ThreadPoolExecutor(
             1, 1, 10, TimeUnit.SECONDS, ArrayBlockingQueue<Runnable>(callsMax),

@@ -45,6 +45,9 @@ data class DeviceFacts(
 
 /** The body of a registration, as it was or is to be sent. Two that are equal need no second request. */
 internal data class Request(val platform: Platform, val token: String, val body: String) {
+    /** Whether it is for the platform of a device, whatever secret that had. */
+    fun isOf(device: Device?): Boolean = platform.uuid == device?.platform?.uuid
+
     companion object {
         fun of(address: Address, wish: Registration, facts: DeviceFacts, keys: MessageKeys): Request {
             val members = json(

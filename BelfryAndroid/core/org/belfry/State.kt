@@ -18,12 +18,24 @@ internal data class State(
     val device: Device? = null,
     /** What the server last confirmed. */
     val confirmed: Request? = null,
+    /** When it did, in milliseconds since 1970. */
+    val confirmedAt: Long = 0,
     /** What was sent since, and not answered: the server may have done it or not. */
     val sent: Request? = null,
+    /** The device on the platform that was left, which is to be deleted: the server has merged it only if both are of one application. */
+    val left: Device? = null,
+    /** The server that all this is about; null in files of earlier versions. */
+    val server: String? = null,
+    /** The time until which it wants to be left alone, in milliseconds since 1970. */
+    val heldUntil: Long = 0,
     val events: List<Event> = emptyList(),
     /** The receipts of the last pushes, so that one that comes twice is shown and counted once. */
     val recent: List<String> = emptyList()
 ) {
+    /** The state to go on with at a server: another one knows nothing of the registration yet. */
+    fun at(server: String): State =
+        if (this.server == server) this else copy(server = server, confirmed = null, heldUntil = 0)
+
     /**
      * Notes an event. The oldest go when there are too many, except those in flight, which stand first. Other apps can open an activity with any
      * text in the place of a receipt; the server counts UUIDs alone.
@@ -43,8 +55,9 @@ internal data class State(
 
     fun json(): JSONObject = json(
         "keys" to keys, "wish" to wish?.json(), "address" to address?.let { it.platform.json().put("token", it.token) },
-        "device" to device?.let { it.platform.json().put("device", it.uuid) }, "confirmed" to confirmed?.json(),
-        "sent" to sent?.json(), "events" to array(events.map { it.json() }), "recent" to array(recent))
+        "device" to device?.json(), "confirmed" to confirmed?.json(),
+        "confirmed_at" to confirmedAt, "sent" to sent?.json(), "left" to left?.json(), "server" to server, "held_until" to heldUntil,
+        "events" to array(events.map { it.json() }), "recent" to array(recent))
 
     companion object {
         const val recentMax = 100
@@ -54,13 +67,19 @@ internal data class State(
             json.getString("keys"),
             json.member("wish")?.let { registration(it) },
             json.member("address")?.let { Address(platform(it), it.getString("token")) },
-            json.member("device")?.let { Device(it.getString("device"), platform(it)) },
+            json.member("device")?.let { device(it) },
             json.member("confirmed")?.let { request(it) },
+            json.optLong("confirmed_at"),
             json.member("sent")?.let { request(it) },
+            json.member("left")?.let { device(it) },
+            json.text("server"),
+            json.optLong("held_until"),
             json.optJSONArray("events").objects().map { Event.of(it) },
             json.optJSONArray("recent")?.let { all -> (0 until all.length()).map { all.getString(it) } } ?: emptyList())
 
         private fun platform(json: JSONObject) = Platform(json.getString("platform"), json.getString("secret"))
+
+        private fun device(json: JSONObject) = Device(json.getString("device"), platform(json))
 
         private fun request(json: JSONObject) = Request(platform(json), json.getString("token"), json.getString("body"))
 
@@ -74,6 +93,8 @@ internal data class State(
 }
 
 private fun Platform.json() = json("platform" to uuid, "secret" to secret)
+
+private fun Device.json() = platform.json().put("device", uuid)
 
 private fun Request.json() = platform.json().put("token", token).put("body", body)
 

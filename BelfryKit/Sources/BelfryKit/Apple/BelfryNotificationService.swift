@@ -8,13 +8,15 @@ import FoundationNetworking
 
 /// The base class of a notification service extension: decrypts a push, downloads the picture that it names, and notes that it was received.
 ///
-/// A subclass gives ``configuration``, that of the app, with the folder of the app group, and ``messageKeys``.
+/// A subclass gives ``configuration``, that of the app, with the folder of the app group, its ``transport``, and ``messageKeys``.
 open class BelfryNotificationService: UNNotificationServiceExtension {
     private var delivery: Delivery?
     private var work: Task<Void, Never>?
 
     /// The configuration of the app. With nil no push is noted.
     open var configuration: BelfryConfiguration? { nil }
+    /// Sends reports; where the app pins the server, one with the same ``ServerTrust``.
+    open var transport: any Transport { URLSessionTransport() }
     /// The keys that the app has registered. With nil encrypted pushes show the text that stands in for theirs.
     open var messageKeys: (any MessageKeys)? { nil }
 
@@ -26,11 +28,12 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
         }
         let delivery = Delivery(content, contentHandler)
         self.delivery = delivery
-        let decrypted = messageKeys.flatMap { DecryptedMessage(in: content.userInfo, by: $0) }
-        if let decrypted { content.show(decrypted) }
-        let message = PushMessage(content.userInfo, decrypted)
+        if let keys = messageKeys, let decrypted = DecryptedMessage(in: content.userInfo, by: keys) {
+            content.show(decrypted)
+        }
+        let message = PushMessage(content.userInfo)
         let address = Self.attachment(in: content.userInfo)
-        let reports = configuration.map { ExtensionReports($0) }
+        let reports = configuration.map { ExtensionReports($0, transport: transport) }
         work = Task { await BelfryNotificationService.complete(delivery, message, address, reports) }
     }
 
@@ -109,20 +112,6 @@ extension UNMutableNotificationContent {
         if let category = message.category { categoryIdentifier = category }
         if let thread = message.thread { threadIdentifier = thread }
         userInfo = message.merged(into: userInfo)
-    }
-}
-
-extension PushMessage {
-    /// nil for a push of another server.
-    init?(_ userInfo: [AnyHashable: Any], _ decrypted: DecryptedMessage? = nil) {
-        guard let receiptID = userInfo["receiptId"] as? String else { return nil }
-        let alert = (userInfo["aps"] as? [String: Any])?["alert"]
-        let parts = alert as? [String: Any]
-        self.init(
-            receiptID: receiptID, title: decrypted.map(\.title) ?? parts?["title"] as? String,
-            body: decrypted.map(\.body) ?? parts?["body"] as? String ?? alert as? String,
-            link: userInfo["link"] as? String,
-            receivedAt: Int64(Date().timeIntervalSince1970 * 1_000))
     }
 }
 #endif

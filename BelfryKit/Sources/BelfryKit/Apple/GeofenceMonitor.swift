@@ -13,7 +13,8 @@ public actor GeofenceMonitor {
         self.show = show
     }
 
-    /// Watches the places that are nearest now: call it after ``Belfry/updateGeofences()`` and when the device has moved far.
+    /// Watches the places that are nearest now: call it after ``Belfry/updateGeofences()``, when the topics have changed or the registration has
+    /// ended, and when the device has moved far.
     public func watch(near location: CLLocation) async {
         let monitor = await ready()
         let places = await belfry.nearestPlaces(

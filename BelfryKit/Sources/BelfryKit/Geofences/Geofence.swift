@@ -40,6 +40,11 @@ public struct Geofence: Sendable, Hashable, Codable, Identifiable {
         alertBody = alert?["alertBody"]?.text
         if locations.isEmpty { return nil }
     }
+
+    /// Whether a device with these topics is concerned.
+    func concerns(_ topics: Set<String>, at now: Int64) -> Bool {
+        expiresAt > now && (self.topics.isEmpty || !self.topics.isDisjoint(with: topics))
+    }
 }
 
 extension Geofence.Location {
@@ -83,6 +88,9 @@ struct GeofenceList: Codable, Sendable, Equatable {
         used = used.filter { known[$0.geofence] != nil }
     }
 
+    /// Has the next answer be the whole list.
+    mutating func askForAll() { stamp = 0 }
+
     /// Whether it is the first time.
     mutating func use(_ geofence: Int64, at location: Int64) -> Bool {
         used.insert(Region(geofence: geofence, location: location)).inserted
@@ -92,9 +100,7 @@ struct GeofenceList: Codable, Sendable, Equatable {
     func nearest(
         _ count: Int, toLatitude latitude: Double, longitude: Double, topics: Set<String>, now: Int64
     ) -> [(geofence: Geofence, location: Geofence.Location)] {
-        let concerned = known.values.filter {
-            $0.expiresAt > now && ($0.topics.isEmpty || !$0.topics.isDisjoint(with: topics))
-        }
+        let concerned = known.values.filter { $0.concerns(topics, at: now) }
         let places = concerned.flatMap { geofence in geofence.locations.map { (geofence: geofence, location: $0) } }
         return
             places

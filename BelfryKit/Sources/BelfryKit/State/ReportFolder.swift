@@ -29,6 +29,7 @@ struct ReportFolder: Sendable {
     func put(_ report: Report) throws(BelfryError) {
         let name = report.message.receiptID.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         let waiting = files()
+        guard !waiting.contains(where: { $0.name == name || $0.name == name + Self.sentSuffix }) else { return }
         for file in waiting.prefix(max(0, waiting.count - Self.reportsMax + 1)) { remove(file) }
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,10 +4,17 @@ import Foundation
 struct StoredState: Codable, Sendable, Equatable {
     /// The device that wrote it.
     var identity: UUID
+    /// The server and the platform that it is about; nil in files of earlier versions.
+    var server: String?
+    var platform: UUID?
     /// The registration that the app wants; nil for none.
     var wish: Registration?
     /// The registration that the server last confirmed.
     var confirmed: Registration?
+    /// When it did, in milliseconds since 1970.
+    var confirmedAt: Int64?
+    /// The time until which the server wants to be left alone, in milliseconds since 1970.
+    var heldUntil: Int64?
     /// Whether something was sent since that was not answered: the server may have done it or not.
     var isUncertain = false
     /// The UUID that the server gave.
@@ -24,6 +31,45 @@ struct StoredState: Codable, Sendable, Equatable {
     var geofences = GeofenceList()
 
     init(identity: UUID) { self.identity = identity }
+
+    /// The age, in milliseconds, from which a confirmed registration is sent again: a day. Servers take a device for seen when it registers.
+    private static let confirmationAgeMax: Int64 = 86_400_000
+
+    /// Whether the server has what the app wants, and has confirmed it lately.
+    func isSettled(at now: Int64) -> Bool {
+        guard wish == confirmed, !isUncertain else { return false }
+        return wish == nil || confirmedAt.map { 0..<Self.confirmationAgeMax ~= now - $0 } ?? false
+    }
+
+    /// The longest that a server is left alone, in milliseconds: an hour.
+    private static let holdMax: Int64 = 3_600_000
+
+    mutating func hold(seconds: Int, from now: Int64) {
+        heldUntil = now + min(Int64(seconds), Self.holdMax / 1_000) * 1_000
+    }
+
+    /// How many seconds the server still wants to be left alone; nil for none. A clock that was set back holds nothing up.
+    func secondsHeld(at now: Int64) -> Int? {
+        guard let left = heldUntil.map({ $0 - now }), 1...Self.holdMax ~= left else { return nil }
+        return Int((left + 999) / 1_000)
+    }
+
+    /// Notes the server and the platform of the app's configuration. Others know nothing of the registration yet; it goes there with the UUID
+    /// of the device, by which the server finds it on another platform of the application.
+    mutating func move(to configuration: BelfryConfiguration) {
+        let address = configuration.server.absoluteString
+        guard server != address || platform != configuration.platform else { return }
+        // Earlier versions kept what they had decrypted.
+        if server == nil, wish?.encryptionKeys != nil { forgetTexts() }
+        (server, platform, heldUntil) = (address, configuration.platform, nil)
+        if confirmed != nil { isUncertain = true }
+        geofences.askForAll()
+    }
+
+    /// Keeps no more of the pushes than that they came: what they say was for a user who has left.
+    mutating func forgetTexts() {
+        messages = messages.map { PushMessage(receiptID: $0.receiptID, receivedAt: $0.receivedAt) }
+    }
 
     /// Whether a push was noted before.
     func knows(_ message: PushMessage) -> Bool { messages.contains { $0.receiptID == message.receiptID } }
@@ -89,6 +135,10 @@ struct StateFile: Sendable {
     func write(_ state: StoredState) throws(BelfryError) {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            var (own, values) = (folder, URLResourceValues())
+            values.isExcludedFromBackup = true
+            // Where a system has no backups, nothing is to be kept out of them.
+            try? own.setResourceValues(values)
             try JSONEncoder().encode(state).write(to: file, options: .atomic)
         } catch {
             throw .storage("\(error)")

@@ -105,8 +105,8 @@ struct Client: Sendable {
         case 401: throw .unauthorized
         case 408, 429, 500...: throw .busy(retryAfter: response.field("Retry-After").flatMap { Int($0) })
         default:
-            let reason =
-                if case .object(let members) = answer, case .string(let text)? = members["message"] { text } else { "" }
+            // Without a reason it is not the server that speaks, but something before it.
+            guard let reason = answer["message"]?.text else { throw .unreadable("\(response.statusCode) without JSON") }
             throw .refused(status: response.statusCode, reason: reason)
         }
     }
@@ -122,7 +122,9 @@ struct Client: Sendable {
     private func request(
         _ method: String, _ path: String, _ body: [String: JSON]?
     ) throws(BelfryError) -> URLRequest {
-        guard let url = URL(string: path, relativeTo: configuration.server) else {
+        // Behind a path of the server's: a relative URL would replace its last part.
+        let server = configuration.server.absoluteString
+        guard let url = URL(string: server + (server.hasSuffix("/") ? "" : "/") + path) else {
             throw .unreadable("\(path) is no URL")
         }
         var request = URLRequest(url: url, timeoutInterval: 30)

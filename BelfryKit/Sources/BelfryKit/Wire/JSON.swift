@@ -4,6 +4,7 @@ import Foundation
 enum JSON: Codable, Sendable, Hashable {
     case null
     case bool(Bool)
+    case integer(Int64)
     case number(Double)
     case string(String)
     case array([JSON])
@@ -15,6 +16,8 @@ enum JSON: Codable, Sendable, Hashable {
             self = .null
         } else if let bool = try? container.decode(Bool.self) {
             self = .bool(bool)
+        } else if let integer = try? container.decode(Int64.self) {
+            self = .integer(integer)
         } else if let number = try? container.decode(Double.self) {
             self = .number(number)
         } else if let string = try? container.decode(String.self) {
@@ -31,6 +34,7 @@ enum JSON: Codable, Sendable, Hashable {
         switch self {
         case .null: try container.encodeNil()
         case .bool(let bool): try container.encode(bool)
+        case .integer(let integer): try container.encode(integer)
         case .number(let number): try container.encode(number)
         case .string(let string): try container.encode(string)
         case .array(let array): try container.encode(array)
@@ -48,11 +52,14 @@ enum JSON: Codable, Sendable, Hashable {
     /// A number, also one in a string.
     var double: Double? {
         switch self {
+        case .integer(let integer): Double(integer)
         case .number(let number): number
         case .string(let text): Double(text)
         default: nil
         }
     }
 
-    var integer: Int64? { double.flatMap { Int64(exactly: $0.rounded()) } }
+    var integer: Int64? {
+        if case .integer(let integer) = self { integer } else { double.flatMap { Int64(exactly: $0.rounded()) } }
+    }
 }
