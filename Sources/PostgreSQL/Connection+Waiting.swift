@@ -5,10 +5,42 @@ import Synchronization
 
 // Every wait is a poll of the socket with a deadline; libpq itself never waits.
 extension Connection {
+    /// Each host of the string has its share of the time: libpq would wait for the first one alone, where that says nothing.
     static func connect(_ options: ConnectionOptions) throws -> OpaquePointer {
-        let handle = try start(options)
-        do {
-            try bringUp(handle, until: .now + options.connectTimeout)
+        let hosts = try hosts(in: options.string)
+        var faults: [String] = []
+        for host in hosts {
+            do throws(PostgresError) {
+                return try connect(options, to: host, within: options.connectTimeout / hosts.count)
+            } catch {
+                guard hosts.count > 1 else { throw error }
+                faults.append(error.message)
+            }
+        }
+        throw PostgresError(.connectionFailed, message: faults.joined(separator: "; "))
+    }
+
+    /// The parts of the string that name one host each; one without any where it names one or none, or prefers one of them.
+    private static func hosts(in string: String) throws(PostgresError) -> [[(String, String)]] {
+        let parts = try self.parts(of: string)
+        let hosts = parts["host"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        let ports = parts["port"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        guard hosts.count > 1, parts["hostaddr"] == nil, parts["target_session_attrs"] != "prefer-standby",
+            ports.count <= 1 || ports.count == hosts.count
+        else { return [[]] }
+        return hosts.enumerated().map { index, host in
+            // libpq ignores an empty value, and would take the whole list.
+            let port = ports.isEmpty ? "" : ports[ports.count == 1 ? 0 : index]
+            return [("host", host), ("port", port.isEmpty ? "5432" : port)]
+        }
+    }
+
+    private static func connect(
+        _ options: ConnectionOptions, to host: [(String, String)], within time: Duration
+    ) throws(PostgresError) -> OpaquePointer {
+        let handle = try start(options, host)
+        do throws(PostgresError) {
+            try bringUp(handle, until: .now + time)
             // Notices are meant for interactive use.
             PQsetNoticeReceiver(handle, { _, _ in }, nil)
             guard PQsetnonblocking(handle, 1) == 0 else { throw Self.failure(of: handle) }
@@ -19,13 +51,14 @@ extension Connection {
         }
     }
 
-    private static func start(_ options: ConnectionOptions) throws -> OpaquePointer {
-        try checkSyntax(of: options.string)
-        // Entries before the string are its defaults. Source: PostgreSQL manual, PQconnectdbParams.
+    private static func start(
+        _ options: ConnectionOptions, _ host: [(String, String)]
+    ) throws(PostgresError) -> OpaquePointer {
+        // Entries before the string are its defaults, those behind it take precedence. Source: PostgreSQL manual, PQconnectdbParams.
         var names: [UnsafePointer<CChar>?] = []
         var values: [UnsafePointer<CChar>?] = []
         defer { for word in names + values { free(UnsafeMutablePointer(mutating: word)) } }
-        for (name, value) in options.tcp + [("dbname", options.string)] {
+        for (name, value) in options.tcp + [("dbname", options.string)] + host {
             names.append(strdup(name))
             values.append(strdup(value))
         }
@@ -36,17 +69,26 @@ extension Connection {
     }
 
     /// libpq quotes what it cannot parse, which may include a password.
-    private static func checkSyntax(of string: String) throws {
+    private static func parts(of string: String) throws(PostgresError) -> [String: String] {
         if let fault = ConnectionOptions.fault(of: string) {
             throw PostgresError(.connectionFailed, message: "the connection string \(fault)")
         }
-        guard let parts = PQconninfoParse(string, nil) else {
+        guard let parsed = PQconninfoParse(string, nil) else {
             throw PostgresError(.connectionFailed, message: "libpq cannot read the connection string")
         }
-        PQconninfoFree(parts)
+        defer { PQconninfoFree(parsed) }
+        var parts: [String: String] = [:]
+        var option = parsed
+        while let name = option.pointee.keyword {
+            parts[String(cString: name)] = option.pointee.val.map { String(cString: $0) }
+            option += 1
+        }
+        return parts
     }
 
-    private static func bringUp(_ handle: OpaquePointer, until deadline: ContinuousClock.Instant) throws {
+    private static func bringUp(
+        _ handle: OpaquePointer, until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
         guard PQstatus(handle) != CONNECTION_BAD else { throw failure(of: handle) }
         var wanted = POLLOUT
         while true {
@@ -88,7 +130,7 @@ extension Connection {
     /// The result of the poll; 0 when the time is up.
     private static func wait(
         for events: Int32, on handle: OpaquePointer, until deadline: ContinuousClock.Instant
-    ) throws -> Int16 {
+    ) throws(PostgresError) -> Int16 {
         var poller = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
@@ -156,9 +198,12 @@ extension ConnectionOptions {
 final class Canceller: Sendable {
     // SAFETY: made once; PQcancel may be called from any thread, and never changes it.
     private nonisolated(unsafe) let handle: OpaquePointer?
-    /// Whether there is something to cancel. Held while the server is asked, so that nothing else begins meanwhile.
+    /// Whether there is something to cancel.
     private let isAtWork = Mutex(false)
+    /// Entered while the server is asked, so that nothing else begins meanwhile.
+    private let asking = DispatchGroup()
 
+    private static let patience = DispatchTimeInterval.seconds(2)
     private static let queue = DispatchQueue(label: "postgresql.cancel", attributes: .concurrent)
 
     init(_ connection: Connection) { handle = PQgetCancel(connection.handle) }
@@ -167,16 +212,23 @@ final class Canceller: Sendable {
 
     func begin() { isAtWork.withLock { $0 = true } }
 
-    func end() { isAtWork.withLock { $0 = false } }
+    /// Returns false where the server is still being asked, so that the connection cannot be used again: libpq waits for it for ever.
+    func end() -> Bool {
+        isAtWork.withLock { $0 = false }
+        return asking.wait(timeout: .now() + Self.patience) == .success
+    }
 
     /// Returns at once; the statement then fails with `SQLState.queryCanceled`, unless it was done already.
     func cancel() {
         Self.queue.async {
-            self.isAtWork.withLock { isAtWork in
-                guard isAtWork else { return }
-                var words = [CChar](repeating: 0, count: 256)
-                _ = PQcancel(self.handle, &words, Int32(words.count))
+            let isMeant = self.isAtWork.withLock { isAtWork in
+                if isAtWork { self.asking.enter() }
+                return isAtWork
             }
+            guard isMeant else { return }
+            defer { self.asking.leave() }
+            var words = [CChar](repeating: 0, count: 256)
+            _ = PQcancel(self.handle, &words, Int32(words.count))
         }
     }
 }

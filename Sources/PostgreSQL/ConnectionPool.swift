@@ -200,9 +200,9 @@ public final class ConnectionPool: Sendable {
         line.canceller.begin()
         job.ticket.board(line.canceller)
         let answer = job.run(line.connection)
-        line.canceller.end()
+        let isFree = line.canceller.end()
         job.ticket.leave()
-        let isSound = line.connection.rollBack()
+        let isSound = isFree && line.connection.rollBack()
         answer()
         return isSound
     }

@@ -98,6 +98,21 @@ import Testing
         #expect(server.callerCount < 5, "each waited for an attempt of its own")
     }
 
+    @Test func `a silent host leaves time for the next`() async throws {
+        let silent = try SilentServer()
+        defer { silent.close() }
+        let both: (inout ConnectionOptions) -> Void = {
+            $0.string = $0.string.replacing("host=", with: "host=127.0.0.1,")
+                .replacing("port=5432", with: "port=\(silent.port),5432")
+            $0.connectTimeout = .seconds(4)
+        }
+        try await withPool(options: both) { pool in
+            let answer = try await pool.run { try $0.prepared("SELECT $1").first(Int64(7)) { $0.integer(0) } }
+            #expect(answer == 7)
+        }
+        #expect(silent.callerCount > 0)
+    }
+
     @Test func `more work than may wait is turned away`() async throws {
         try await withPool(waitingMax: 1) { pool in
             try await withThrowingTaskGroup(of: Bool.self) { group in
