@@ -213,6 +213,8 @@ extension HTTP2Session {
             job._withUnsafeGuaranteedRef { $0.answers.begin(slot.pointee.request, status: status) }
             return
         }
+        // Headers of an interim response are not kept: a server may send any number of these.
+        guard slot.pointee.status >= 200 else { return }
         job._withUnsafeGuaranteedRef { job in
             guard let place = job.names?.firstIndex(where: { $0.count == name.count && $0.elementsEqual(name) })
             else { return }

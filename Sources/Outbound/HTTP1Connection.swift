@@ -153,12 +153,11 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func finish(_ context: ChannelHandlerContext) {
         guard let current else { return }
         self.current = nil
-        if !isKeptAlive {
-            isUsable = false
-            context.close(promise: nil)
-        }
+        if !isKeptAlive { isUsable = false }
         current.job.responded(current.request)
         owner?.answered(current.job, by: self)
+        // Last: a connection in the clear says within it that it is lost, and the job may be given up then.
+        if !isKeptAlive { context.close(promise: nil) }
     }
 }
 

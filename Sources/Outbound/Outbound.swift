@@ -169,6 +169,8 @@ public struct OutboundRequest: Sendable {
     public var tls: TLSConfiguration?
     /// How much of the answer's body is read.
     public var answerBytesMax: Int
+    /// The headers of the answer that are read, in lowercase.
+    public var keptHeaders = ["retry-after"]
 
     public init(
         _ method: String, _ url: String, headers: [HTTP2Header] = [], body: [UInt8] = [], tls: TLSConfiguration? = nil,
@@ -207,6 +209,7 @@ extension Outbound {
             headers: request.headers, body: .shared(request.body), answerBytesMax: request.answerBytesMax,
             tls: request.tls)
         shape.method = request.method
+        shape.keptHeaders = request.keptHeaders
         var batch = OutboundBatch(shape)
         batch.append(url: request.url)
         return await post(batch, silence: deadline, within: deadline)[0]
