@@ -256,6 +256,9 @@ final class Writer: Sendable {
 final class LogFlusher: Sendable {
     private let queue = DispatchQueue(label: "belfry.store.flusher")
     private let sync: @Sendable () throws -> Void
+    /// The first fault of the disk. The system tells of it once, so a later flush that succeeds would prove nothing: none does before
+    /// the server has been restarted.
+    private let fault = Mutex<(any Error)?>(nil)
 
     /// - Parameter sync: returns when all that was committed before the call is on the disk.
     init(sync: @escaping @Sendable () throws -> Void) { self.sync = sync }
@@ -268,7 +271,16 @@ final class LogFlusher: Sendable {
 
     /// Calls `then` when all that was committed before is on the disk, or could not be flushed.
     func flush(_ then: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-        queue.async { then(Result { try self.sync() }) }
+        queue.async {
+            then(
+                Result {
+                    if let fault = self.fault.withLock({ $0 }) { throw fault }
+                    do { try self.sync() } catch {
+                        self.fault.withLock { $0 = error }
+                        throw error
+                    }
+                })
+        }
     }
 }
 
@@ -289,6 +301,8 @@ private final class LogFile: Sendable {
     }
 
     private static func failure(_ effect: String) -> StoreError {
-        StoreError.unavailable("the log could not be \(effect): \(String(cString: strerror(errno)))")
+        StoreError.unavailable(
+            "the log could not be \(effect): \(String(cString: strerror(errno))); see to the disk, then restart the server"
+        )
     }
 }
