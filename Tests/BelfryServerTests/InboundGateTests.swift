@@ -1,3 +1,4 @@
+import BelfryService
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -19,6 +20,16 @@ import Testing
     private func receive(_ count: Int) {
         channel.pipeline.fireChannelRead(ByteBuffer(repeating: 0x61, count: count))
         channel.pipeline.fireChannelReadComplete()
+    }
+
+    @Test func `one site holds half of what is unread`() throws {
+        let buffered = BufferedBytes(listener: "test", outboundMax: 100)
+        let site = try #require(NetworkAddress("192.0.2.1"))
+        #expect(!buffered.outbound(changedBy: 50, of: site))
+        #expect(buffered.outbound(changedBy: 1, of: site))
+        #expect(!buffered.outbound(changedBy: 49, of: nil), "others have the rest")
+        #expect(buffered.outbound(changedBy: 1, of: nil))
+        #expect(!buffered.outbound(changedBy: -51, of: site) && !buffered.outbound(changedBy: 20, of: site))
     }
 
     @Test func `wanted data are passed on in slices`() {

@@ -158,11 +158,16 @@ final class ConnectionLimiter: Sendable {
             uniqueKeysWithValues: Reason.allCases.map { ($0, Metric.refusals(listener, $0.rawValue)) })
     }
 
+    /// The site that a connection counts for; nil for a trusted proxy.
+    func site(of address: NetworkAddress?) -> NetworkAddress? {
+        address.flatMap { limits.isProxy($0) ? nil : $0.site }
+    }
+
     /// nil when the connection is admitted; then `left` must be called when it is closed.
     ///
     /// - Parameter address: nil for a connection without an IP address; only the total limits that.
     func enter(_ address: NetworkAddress?) -> Reason? {
-        let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
+        let site = site(of: address)
         let reason = counts.withLock { counts -> Reason? in
             if counts.total >= limits.total { return .total }
             if let site, counts.byAddress[site, default: 0] >= limits.perAddress { return .address }
@@ -177,7 +182,7 @@ final class ConnectionLimiter: Sendable {
     }
 
     func left(_ address: NetworkAddress?) {
-        let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
+        let site = site(of: address)
         counts.withLock { counts in
             counts.total -= 1
             shared?.left()

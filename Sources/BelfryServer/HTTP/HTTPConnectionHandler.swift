@@ -22,6 +22,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let dates: HTTPDates
     private let logger: Logger
     private let channel: any Channel
+    private let site: NetworkAddress?
     private let gate: InboundGate
     private let buffered: BufferedBytes
     private let executor: LoopExecutor
@@ -46,11 +47,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private static var leavingTimeout: TimeAmount { .seconds(2) }
 
     init(
-        on channel: any Channel, behind gate: InboundGate, buffered: BufferedBytes, responder: Responder,
-        dates: HTTPDates,
-        logger: Logger
+        on channel: any Channel, of site: NetworkAddress?, behind gate: InboundGate, buffered: BufferedBytes,
+        responder: Responder, dates: HTTPDates, logger: Logger
     ) {
         self.channel = channel
+        self.site = site
         self.gate = gate
         self.buffered = buffered
         self.responder = responder
@@ -157,7 +158,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 
     private func countUnsent(_ bytes: Int, _ context: ChannelHandlerContext) {
-        let isTooMuch = buffered.outbound(changedBy: bytes - unsent)
+        let isTooMuch = buffered.outbound(changedBy: bytes - unsent, of: site)
         unsent = bytes
         if isTooMuch { context.close(promise: nil) }
     }

@@ -44,7 +44,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             let gate = InboundGate(buffered: buffered)
             try furnish(pipeline, gate)
             let connection = HTTPConnectionHandler(
-                on: channel, behind: gate, buffered: buffered, responder: responder, dates: dates, logger: logger)
+                on: channel, of: connectionLimiter.site(of: address), behind: gate, buffered: buffered,
+                responder: responder, dates: dates, logger: logger)
             try pipeline.addHandler(connection)
             let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
             return Connection(channel: channel, isOver: connection.isOver) {

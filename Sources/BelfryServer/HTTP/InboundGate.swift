@@ -115,12 +115,13 @@ final class InboundGate: ChannelDuplexHandler {
 /// Counts the bytes that all connections of a listener hold: waiting requests, and responses that clients have not
 /// read.
 ///
-/// One response may be large, and a client may open many connections and read none. So the total is limited: beyond it,
-/// a connection whose unread bytes grow is closed.
+/// One response may be large, and a client may open many connections and read none. So the total is limited, and half of it for
+/// the connections of one site: beyond it, a connection whose unread bytes grow is closed.
 final class BufferedBytes: Sendable {
     private let outboundMax: Int
     private let inbound = Atomic(0)
     private let outbound = Atomic(0)
+    private let outboundBySite = Mutex<[NetworkAddress: Int]>([:])
     private let inboundMeter: Meter
     private let outboundMeter: Meter
     private let closed: Counter
@@ -139,11 +140,18 @@ final class BufferedBytes: Sendable {
     }
 
     /// Returns whether a connection that holds more than before has to be closed.
-    func outbound(changedBy bytes: Int) -> Bool {
+    func outbound(changedBy bytes: Int, of site: NetworkAddress?) -> Bool {
         guard bytes != 0 else { return false }
         let total = outbound.add(bytes, ordering: .relaxed).newValue
         outboundMeter.set(total)
-        guard bytes > 0, total > outboundMax else { return false }
+        let ofSite = site.map { site in
+            outboundBySite.withLock { held in
+                let sum = held[site, default: 0] + bytes
+                held[site] = sum == 0 ? nil : sum
+                return sum
+            }
+        }
+        guard bytes > 0, total > outboundMax || ofSite ?? 0 > outboundMax / 2 else { return false }
         closed.increment()
         return true
     }
