@@ -42,6 +42,7 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: SegmentBody.self)
+            guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another segment") }
             let segment = try await found(call, application)
             return try Response(
                 SegmentReply(
@@ -63,7 +64,7 @@ extension Admin {
 
     private struct SegmentBody: Body {
         static let fields = ["name", "where"]
-        private var name: String?
+        private(set) var name: String?
         private var expression: AudienceExpression?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {

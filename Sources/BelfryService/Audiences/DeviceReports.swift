@@ -61,6 +61,14 @@ enum ReportStatements {
          LIMIT $5
         """
 
+    /// The blocks of SQLite, which counts no bits; the number of devices of PostgreSQL. Scans the primary key.
+    static let counts: SQLText = """
+        SELECT kind, \(sqlite: "bits, 0", postgres: "0, CAST(sum(bit_count(CAST(bits AS bit(64)))) AS bigint)")
+               /* reports.counts */
+          FROM push_report
+         WHERE push_id = $1 \(postgres: "GROUP BY kind")
+        """
+
     /// Scans the primary key.
     static let ofGeofence: SQLText = """
         SELECT block, bits /* reports.of_geofence */ FROM geofence_report

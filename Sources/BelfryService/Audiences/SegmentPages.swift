@@ -342,6 +342,7 @@ extension SegmentUser {
         case .segment(let segment): .link(segment.name, segment.address(in: application))
         case .schedule(let schedule):
             .link(schedule.pushRequest.content.summary, schedule.address(in: application))
+        case .campaign(let name): .link(name, Address.of(application, "campaigns", name))
         }
     }
 }

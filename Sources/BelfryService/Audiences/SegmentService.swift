@@ -41,13 +41,14 @@ package struct SegmentService: Sendable {
         }
     }
 
-    /// The waiting schedules and other segments that name a segment.
+    /// The waiting schedules, other segments and drafts of campaigns that name a segment.
     package func users(of name: String, _ application: Key<Application>) async throws -> [SegmentUser] {
         let segments = try await store.segments(of: application).filter { $0.expression.segments.contains(name) }
         let schedules = try await store.schedules(of: application, limit: 100) {
             $0.pushRequest.target.expression?.segments.contains(name) ?? false
         }
-        return segments.map { .segment($0) } + schedules.map { .schedule($0) }
+        let campaigns = try await store.drafts(of: application) { $0.segments.contains(name) }
+        return segments.map { .segment($0) } + schedules.map { .schedule($0) } + campaigns.map { .campaign($0) }
     }
 
     /// The segments that use others, and the first 500 waiting schedules that do, by the names of those they use.
@@ -91,11 +92,13 @@ package struct SegmentService: Sendable {
 package enum SegmentUser: Sendable {
     case segment(Segment)
     case schedule(Schedule)
+    case campaign(String)
 
     package var words: String {
         switch self {
         case .segment(let segment): "\(kind) \(segment.name)"
         case .schedule(let schedule): "\(kind) \(schedule.key.id)"
+        case .campaign(let name): "\(kind) \(name)"
         }
     }
 
@@ -103,6 +106,7 @@ package enum SegmentUser: Sendable {
         switch self {
         case .segment: "segment"
         case .schedule: "schedule"
+        case .campaign: "campaign"
         }
     }
 }

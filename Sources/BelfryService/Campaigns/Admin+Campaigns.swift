@@ -62,14 +62,16 @@ extension Admin {
             let body = try await call.body(as: CampaignBody.self)
             guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another campaign") }
             guard !body.members.isEmpty else { throw InvalidInput.missing("a field") }
-            return try Response(
-                CampaignReply(
-                    try await service.change(
-                        try await found(call, application), body.members, of: application, by: call.author)))
+            let found = try await found(call, application)
+            try call.demandMatch(EntityTag(found))
+            let campaign = try await service.change(found, body.members, of: application, by: call.author)
+            return try Response(CampaignReply(campaign)).tagged(EntityTag(campaign))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            try await service.delete(try await found(call, application), of: application, by: call.author)
+            let found = try await found(call, application)
+            try call.demandMatch(EntityTag(found))
+            try await service.delete(found, of: application, by: call.author)
             return Response(status: .noContent)
         }
 

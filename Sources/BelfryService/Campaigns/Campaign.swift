@@ -23,6 +23,8 @@ package struct Campaign: Sendable, Hashable {
     package struct Approval: Sendable, Hashable {
         package let by: String
         package let at: Instant
+        /// The digest of its messages and audiences then; nil where an earlier version took the approval.
+        let digest: String?
     }
 
     package static let nameBytesMax = 100
@@ -178,6 +180,17 @@ extension CampaignPlan {
             throw InvalidInput(
                 field: "winner", "goes with one time: leave \(body.local == nil ? "recurrence" : "the local time") out")
         }
+    }
+
+    /// The templates that it names.
+    var templates: [String] {
+        ([try? body().content()] + variants.map(\.content)).compactMap { $0?.template?.name }
+    }
+
+    /// The segments that its targets name.
+    var segments: [String] {
+        let target = try? body().pushRequest(or: Push.Content()).target
+        return [target, testTarget].flatMap { $0?.expression?.segments ?? [] }
     }
 
     /// The part of a target.

@@ -1,3 +1,4 @@
+import Crypto
 package import FoundationEssentials
 
 /// Makes, approves, starts and stops the campaigns of applications. Each change has its line in the audit log.
@@ -36,7 +37,7 @@ package struct CampaignService: Sendable {
         return try await found(campaign.name, application)
     }
 
-    /// Approves a draft. Throws where the author is who last changed it.
+    /// Approves a draft, with its templates and segments as they are. Throws where the author is who last changed it.
     package func approve(
         _ campaign: Campaign, of application: Application, by author: AuditAuthor
     ) async throws -> Campaign {
@@ -45,9 +46,12 @@ package struct CampaignService: Sendable {
         guard !person.isSame(as: campaign.maker) else {
             throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it")
         }
-        guard campaign.approval == nil else { throw StoreError.conflict("it is approved already") }
+        let digest = try await digest(of: campaign, application)
+        if let approval = campaign.approval, approval.digest == nil || approval.digest == digest {
+            throw StoreError.conflict("it is approved already")
+        }
         try await store.audited(line(by: author, "approve", campaign.name, application)) {
-            try await store.approve(campaign, by: person)
+            try await store.approve(campaign, by: person, digest)
         }
         return try await found(campaign.name, application)
     }
@@ -59,6 +63,11 @@ package struct CampaignService: Sendable {
         try check(campaign, is: .draft, "started")
         guard campaign.approval != nil || !application.deliveryRules.approvesCampaigns else {
             throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it first")
+        }
+        if application.deliveryRules.approvesCampaigns, let seen = campaign.approval?.digest,
+            try await digest(of: campaign, application) != seen
+        {
+            throw StoreError.conflict("a template or segment was changed since: it has to be approved again")
         }
         let parts = try await parts(of: campaign, application)
         try await store.audited(line(by: author, "start", campaign.name, application)) {
@@ -201,6 +210,18 @@ package struct CampaignService: Sendable {
         return requests
     }
 
+    /// The SHA-256 digest of what the variants send and to whom, with templates and segments written out.
+    private func digest(of campaign: Campaign, _ application: Application) async throws -> String {
+        var hash = SHA256()
+        for request in try await requests(of: campaign.plan, named: campaign.name, application) {
+            let audience = try await request.target.asExpression.resolved {
+                try await store.segmentExpression($0, of: application.key)
+            }
+            for text in [request.content.storedText, audience.json.storedText] { hash.update(data: Array(text.utf8)) }
+        }
+        return Array(hash.finalize()).hex
+    }
+
     private func parts(of campaign: Campaign, _ application: Application) async throws -> [NewCampaignPart] {
         let (plan, now) = (campaign.plan, store.clock.now)
         let body = try plan.body()
@@ -246,6 +267,12 @@ package struct CampaignTest: Sendable {
     package let receiptID: UUID
 }
 
+/// The error for a winner that cannot be chosen yet.
+struct WinnerPending: Error {
+    /// How long the choice may be put off.
+    static let waitMax = Duration.seconds(86_400)
+}
+
 /// The sums of a part's pushes.
 package struct CampaignFigures: Sendable {
     package let schedule: Schedule
@@ -262,16 +289,30 @@ package struct CampaignFigures: Sendable {
 
     init(schedule: Schedule) { self.schedule = schedule }
 
-    mutating func add(_ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts]) {
+    /// - Parameter reporters: the devices that reported, as far as they are still known.
+    mutating func add(
+        _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ reporters: [PushReport: Int]
+    ) {
         receipts.append(receipt)
         devices += receipt.devices
         accepted += receipt.count(.accepted)
         failed += receipt.count(.failed)
         pending += receipt.count(.pending)
-        for counts in events.values {
-            received += Int(counts[.received] ?? 0)
-            opened += Int(counts[.opened] ?? 0)
+        // A device may report more than once. With reminders, who opens is noted for all devices of the user.
+        func reported(_ report: PushReport) -> Int {
+            let sum = events.values.reduce(0) { $0 + Int($1[report.kind] ?? 0) }
+            return min(sum, reporters[report] ?? sum)
         }
+        received += reported(.received)
+        opened += reported(.opened)
+    }
+
+    /// When the last of its pushes was accepted, or is due.
+    var sentAt: Instant { receipts.map(\.push.acceptedAt).max() ?? schedule.dueAt }
+
+    /// Whether no device accepted it, and some still may.
+    var isUnsent: Bool {
+        accepted == 0 && (receipts.isEmpty ? schedule.ending == nil : receipts.contains { $0.settledAt == nil })
     }
 
     func count(of report: PushReport) -> Int { report == .opened ? opened : received }

@@ -14,6 +14,20 @@ extension Store {
         }
     }
 
+    /// The names of the campaigns that were not started, and whose plan fulfils a condition.
+    func drafts(
+        of application: Key<Application>, where isMeant: @escaping @Sendable (CampaignPlan) -> Bool
+    ) async throws -> [String] {
+        try await readCommitted { [damagedRows] db in
+            var names: [String] = []
+            try db.prepared(CampaignStatements.drafts).each(application) { row in
+                let draft = try damagedRows.readable("campaign \(row.integer(0))") { try Campaign(row) }
+                if let draft, isMeant(draft.plan) { names.append(draft.name) }
+            }
+            return names
+        }
+    }
+
     func campaign(_ key: Key<Campaign>, of application: Key<Application>) async throws -> Campaign? {
         try await readCommitted { db in
             try db.prepared(CampaignStatements.byKey).first(key, application, as: Campaign.init)
@@ -33,6 +47,13 @@ extension Store {
     func campaign(of push: PushHead) async throws -> String? {
         try await readCommitted { db in
             try db.prepared(CampaignStatements.ofPush).first(push.applicationKey, push.receiptID) { $0.text(0) }
+        }
+    }
+
+    /// The name of the campaign that a schedule is a part of; nil for any other.
+    func campaign(of schedule: Key<Schedule>, _ application: Key<Application>) async throws -> String? {
+        try await readCommitted { db in
+            try db.prepared(CampaignStatements.ofSchedule).first(application, schedule) { $0.text(0) }
         }
     }
 
@@ -70,10 +91,15 @@ extension Store {
     }
 
     /// Throws where it was changed, approved or started since it was read.
-    func approve(_ campaign: Campaign, by person: CampaignPerson) async throws {
+    ///
+    /// - Parameter digest: of what is approved; it is kept beside the members of the plan.
+    func approve(_ campaign: Campaign, by person: CampaignPerson, _ digest: String) async throws {
+        var members = campaign.plan.members
+        members[CampaignPlan.digestMember] = .string(digest)
+        let text = JSONValue.object(members).storedText
         try await write { session in
             let approved = try session.prepared(CampaignStatements.approve).run(
-                person.name, session.now, campaign.key, campaign.version)
+                person.name, session.now, campaign.key, campaign.version, text, campaign.approval?.at ?? .zero)
             guard approved > 0 else { throw EditConflict() }
         }
     }
@@ -134,6 +160,7 @@ extension Store {
     }
 
     /// The content of the variant that was reported by the largest part of its devices; nil where none was sent. The first of equals wins.
+    /// Throws `WinnerPending` while a variant may still get its first device, for up to a day.
     func winningContent(of key: Key<Campaign>, _ application: Key<Application>) async throws -> Push.Content? {
         guard let campaign = try await campaign(key, of: application) else { return nil }
         let parts = try await parts(of: key).filter { $0.place != CampaignPart.winnerPlace }
@@ -141,10 +168,11 @@ extension Store {
         if winner == nil {
             var best: (place: Int, rate: Double)?
             for part in parts {
-                guard let figures = try await figures(of: part.schedule, application), figures.accepted > 0 else {
-                    continue
-                }
-                let rate = figures.rate(of: campaign.plan.winner?.by ?? .opened)
+                guard let figures = try await figures(of: part.schedule, application) else { continue }
+                let last = figures.sentAt + .milliseconds(campaign.plan.winner?.after.milliseconds ?? 0)
+                if figures.isUnsent, clock.now < last + WinnerPending.waitMax { throw WinnerPending() }
+                guard !figures.receipts.isEmpty else { continue }
+                let rate = figures.accepted > 0 ? figures.rate(of: campaign.plan.winner?.by ?? .opened) : -1
                 if best.map({ rate > $0.rate }) ?? true { best = (part.place, rate) }
             }
             guard let best else { return nil }
@@ -184,9 +212,22 @@ extension Store {
         var figures = CampaignFigures(schedule: schedule)
         for id in receipts {
             guard let receipt = try await receipt(id), receipt.push.applicationKey == application else { continue }
-            figures.add(receipt, try await counts(of: receipt.push.key))
+            let push = receipt.push.key
+            figures.add(receipt, try await counts(of: push), try await reporters(of: push))
         }
         return figures
+    }
+
+    /// The number of devices that reported so of a push; none once its answers are deleted.
+    private func reporters(of push: Key<Push>) async throws -> [PushReport: Int] {
+        try await readCommitted { db in
+            var found: [PushReport: Int] = [:]
+            try db.prepared(ReportStatements.counts).each(push) { row in
+                guard let report = AnalyticsKind(rawValue: row.integer(0)).flatMap({ PushReport($0) }) else { return }
+                found[report, default: 0] += row.integer(1).nonzeroBitCount + Int(row.integer(2))
+            }
+            return found
+        }
     }
 }
 
@@ -199,23 +240,29 @@ struct NewCampaignPart: Sendable {
 }
 
 extension CampaignPlan {
+    /// The stored member that no request has.
+    fileprivate static let digestMember = "approved_digest"
     var storedText: String { JSONValue.object(members).storedText }
     fileprivate var storedLabels: String { JSONValue.strings(labels).storedText }
 }
 
 extension Campaign {
     fileprivate init(_ row: some SQLRow) throws {
-        let plan = try StoreError.reading("campaign \(row.integer(0))") {
-            guard case .object(let members) = try JSONValue(json: row.blob(3)) else {
+        let (plan, digest) = try StoreError.reading("campaign \(row.integer(0))") {
+            guard case .object(var members) = try JSONValue(json: row.blob(3)) else {
                 throw InvalidInput(field: "plan", "is no object")
             }
-            return try CampaignPlan(members)
+            let digest = members[CampaignPlan.digestMember]?.stringValue
+            members[CampaignPlan.digestMember] = nil
+            return (try CampaignPlan(members), digest)
         }
         self.init(
             key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), name: row.text(2), plan: plan,
             version: row.integer(4), maker: CampaignPerson(name: row.text(5), person: row.integerIfAny(6)),
             createdAt: Instant(milliseconds: row.integer(7)), updatedAt: Instant(milliseconds: row.integer(8)),
-            approval: row.textIfAny(9).flatMap { by in row.instantIfAny(10).map { Approval(by: by, at: $0) } },
+            approval: row.textIfAny(9).flatMap { by in
+                row.instantIfAny(10).map { Approval(by: by, at: $0, digest: digest) }
+            },
             startedAt: row.instantIfAny(11), stoppedAt: row.instantIfAny(12),
             winner: row.integerIfAny(13).map { Int($0) })
     }
@@ -257,6 +304,10 @@ enum CampaignStatements {
         SELECT \(columns) /* campaigns.by_key */ FROM campaign WHERE id = $1 AND application_id = $2
         """
 
+    static let drafts: SQLText = """
+        SELECT \(columns) /* campaigns.drafts */ FROM campaign WHERE application_id = $1 AND started_at_ms IS NULL
+        """
+
     static let count: SQLText = "SELECT count(*) /* campaigns.count */ FROM campaign WHERE application_id = $1"
 
     static let insert: SQLText = """
@@ -274,8 +325,8 @@ enum CampaignStatements {
         """
 
     static let approve: SQLText = """
-        UPDATE campaign /* campaigns.approve */ SET approver = $1, approved_at_ms = $2
-         WHERE id = $3 AND version = $4 AND started_at_ms IS NULL AND approver IS NULL
+        UPDATE campaign /* campaigns.approve */ SET approver = $1, approved_at_ms = $2, plan = $5
+         WHERE id = $3 AND version = $4 AND started_at_ms IS NULL AND coalesce(approved_at_ms, 0) = $6
         """
 
     static let start: SQLText = """
@@ -308,6 +359,14 @@ enum CampaignStatements {
          WHERE application_id = $1
            AND $2 IN (SELECT (SELECT receipt_id FROM schedule WHERE schedule.id = schedule_id)
                         FROM campaign_part WHERE campaign_id = campaign.id)
+         LIMIT 1
+        """
+
+    /// Scans as `ofPush`.
+    static let ofSchedule: SQLText = """
+        SELECT name /* campaigns.of_schedule */ FROM campaign
+         WHERE application_id = $1
+           AND $2 IN (SELECT schedule_id FROM campaign_part WHERE campaign_id = campaign.id)
          LIMIT 1
         """
 

@@ -107,7 +107,7 @@ extension Push.Content {
         var found: [Placeholder] = []
         var total = 0
         _ = try replacingPlaceholders { placeholder in
-            total += 1
+            total += placeholder.count
             if total <= Placeholder.countMax, !found.contains(placeholder) { found.append(placeholder) }
             return ""
         }

@@ -113,17 +113,41 @@ package struct TranslatedText: Sendable, Hashable {
     /// The text for who reads a language: of the language itself, else of the one it is a form of.
     func text(for language: String?) -> TextTemplate {
         var tag = (language ?? "").asLanguage
+        let script = Self.chineseScript(of: tag)
         while !tag.isEmpty {
-            if let text = texts[tag] { return text }
+            if let text = texts[tag] ?? Self.alias(of: tag).flatMap({ texts[$0] }) ?? script.flatMap({ texts[$0] }) {
+                return text
+            }
             tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
         }
         return fallback
+    }
+
+    /// The old codes of languages, which systems still have, and the new ones. Source: the IANA language subtag registry.
+    private static let aliases = ["iw": "he", "he": "iw", "in": "id", "id": "in", "no": "nb", "nb": "no"]
+
+    private static func alias(of tag: String) -> String? {
+        let first = tag.prefix { $0 != "-" }
+        return aliases[String(first)].map { $0 + tag[first.endIndex...] }
+    }
+
+    /// The script of Chinese, which its country implies. Source: likely subtags of CLDR.
+    private static func chineseScript(of tag: String) -> String? {
+        guard tag == "zh" || tag.hasPrefix("zh-") else { return nil }
+        let parts = tag.split(separator: "-")
+        let isTraditional = parts.contains { ["hant", "tw", "hk", "mo"].contains($0) } && !parts.contains("hans")
+        return isTraditional ? "zh-hant" : "zh-hans"
     }
 
     var all: [TextTemplate] { [fallback] + texts.sorted { $0.key < $1.key }.map(\.value) }
 }
 
 extension Placeholder {
+    /// How many a reader's text has in its place, of any language.
+    var count: Int {
+        if case .translated(let text) = source { text.all.map(\.placeholders.count).max() ?? 0 } else { 1 }
+    }
+
     /// The placeholder, or those of all languages where it stands for a whole text.
     var withThoseOfTranslations: [Placeholder] {
         if case .translated(let text) = source { text.all.flatMap(\.placeholders) } else { [self] }

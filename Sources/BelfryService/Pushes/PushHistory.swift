@@ -47,6 +47,12 @@ struct PushHistory: Sendable {
         next = page.next
     }
 
+    /// Leaves out pushes to other users, who had a device before or after this one.
+    mutating func keep(pushesTo user: String, _ store: any Store) async throws {
+        let others = try await store.pushes(Set(entries.map(\.push.key)), toOthersThan: user)
+        entries.removeAll { others.contains($0.push.key) }
+    }
+
     /// - Parameter page: the address of the page, and its query.
     func table(_ application: Application, showsDevice: Bool, _ page: String, _ query: [(String, String)] = []) -> Table
     {
@@ -63,6 +69,27 @@ struct PushHistory: Sendable {
             empty: next == nil ? "None." : "No match so far. Go on to look through the rest.")
         table.next = next.map { Address.query(page, query + [("before", String($0.rawValue))]) }
         return table
+    }
+}
+
+extension Store {
+    /// The pushes among these whose targets name users alone, and not this one. One push at a time is in memory.
+    fileprivate func pushes(_ pushes: Set<Key<Push>>, toOthersThan user: String) async throws -> Set<Key<Push>> {
+        let naming = secrets.naming
+        return try await readCommitted { [damagedRows] db in
+            try pushes.filter { key in
+                let push = try damagedRows.readable("push \(key)") {
+                    try db.prepared(PushStatements.byKey).first(key, as: Push.init)
+                }
+                guard let push = push ?? nil else { return false }
+                let target = Target(push.audience, on: push.platforms, naming: naming)
+                let users: [String] =
+                    if case .term(.users(let ids))? = target?.expression { ids } else {
+                        target?.topics.isEmpty == true ? target?.customUserIDs ?? [] : []
+                    }
+                return !users.isEmpty && !users.contains(user)
+            }
+        }
     }
 }
 

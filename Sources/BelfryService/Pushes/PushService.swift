@@ -202,7 +202,8 @@ package struct PushService: Sendable {
         return (prepared, checked.tooLarge)
     }
 
-    /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does, and `EditConflict`.
+    /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does, and where the target or the template
+    /// of a campaign's part would be another; and `EditConflict`.
     package func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
@@ -212,7 +213,18 @@ package struct PushService: Sendable {
         if change.dueAt != nil || change.expiresAt != nil {
             try PushTimes.check(expiresAt: changed.pushRequest.expiresAt, sendAt: changed.dueAt, now: .distantPast)
         }
-        try await builder.check(changed.pushRequest.content, for: changed.pushRequest.target, of: application)
+        let (old, new) = (schedule.pushRequest, changed.pushRequest)
+        if old.target != new.target || old.content.template != new.content.template,
+            let campaign = try await store.campaign(of: key, application)
+        {
+            throw InvalidInput(
+                field: old.target == new.target ? "template" : "target",
+                "belongs to the campaign '\(campaign)' and stays: stop the campaign, and make another")
+        }
+        // Nothing chooses the winner of a campaign before its time.
+        if new.content.template?.campaign == nil {
+            try await builder.check(new.content, for: new.target, of: application)
+        }
         var change = change
         if let target = change.target { change.target = try await settled(target, of: application) }
         if let content = change.content { change.content = try await settled(content, of: application) }

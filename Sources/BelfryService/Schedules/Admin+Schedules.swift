@@ -39,16 +39,26 @@ extension Admin {
             return try Response(
                 SchedulesReply(
                     schedules: found.map { ScheduleReply($0, now: factory.clock.now) },
-                    next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
+                    next_cursor: found.count == limit ? found.last.map(Self.cursor) : nil))
         }
 
-        /// The last schedule of the previous page, which may have ended since.
+        /// The key of a schedule, and its times as the list has them: it may move on or end before the next page.
+        private static func cursor(after last: Schedule) -> String {
+            Cursor(last.key.rawValue, last.dueAt.milliseconds, last.ending?.at.milliseconds ?? 0).text
+        }
+
+        /// The last schedule of the previous page, as it was then.
         private func last(_ query: Query, _ application: Application) async throws -> Schedule? {
-            guard let cursor = try query.cursor() else { return nil }
-            guard let last = try await factory.store.schedule(Key(cursor[0]), of: application.key) else {
-                throw InvalidInput(field: "cursor", "names a schedule that is gone; begin again")
+            // A cursor of an earlier version has the key alone.
+            if let key = query.text("cursor").flatMap({ Cursor($0) })?.numbers, key.count == 1 {
+                guard let last = try await factory.store.schedule(Key(key[0]), of: application.key) else {
+                    throw InvalidInput(field: "cursor", "names a schedule that is gone; begin again")
+                }
+                return last
             }
-            return last
+            guard let numbers = try query.cursor(of: 3) else { return nil }
+            let last = Schedule.placeholder(Key(numbers[0]), before: Instant(milliseconds: numbers[1]), application)
+            return numbers[2] == 0 ? last : last.ended(.cancelled, at: Instant(milliseconds: numbers[2]))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
@@ -87,6 +97,7 @@ extension Admin {
             guard schedule.ending == nil else { throw Self.tooLate }
             try call.demandMatch(EntityTag(schedule))
             let seen = call.request.headers[.ifMatch] == nil ? nil : schedule.version
+            if verb == .skipNext, seen == nil { try IdempotencyMiddleware.refuseRepetition() }
             let change = Schedule.Change(verb: verb, seen: seen)
             let changed = try await factory.pushes.change(schedule.key, of: application, change, by: call.author)
             guard let changed else { throw Self.tooLate }

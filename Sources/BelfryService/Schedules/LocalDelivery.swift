@@ -62,16 +62,16 @@ package struct LocalDelivery: Sendable, Hashable {
         func among(_ property: DeviceProperty, _ names: [String]) -> AudienceExpression {
             .term(.property(property, .equals(names.map { .text($0) })))
         }
-        let isDefaultDue = self.due(in: zone).map { $0 <= now } ?? false
-        let dueEverywhere = ZoneInfo.all.filter { self.due(in: $0).map { $0 <= now } ?? false }.map(\.name)
-        var ofUsers: [AudienceExpression] = []
-        if !dueEverywhere.isEmpty { ofUsers.append(among(.userTimeZone, dueEverywhere)) }
-        if isDefaultDue { ofUsers.append(.not(.term(.property(.userTimeZone, .exists)))) }
+        func isDue(_ zone: ZoneInfo) -> Bool { self.due(in: zone).map { $0 <= now } ?? false }
+        // A user's zone that this system does not know counts as none.
+        let isDefaultDue = isDue(zone)
+        let others = ZoneInfo.all.filter { isDue($0) != isDefaultDue }.map(\.name)
+        let ofOthers = others.isEmpty ? nil : among(.userTimeZone, others)
+        let ofUsers: AudienceExpression? =
+            isDefaultDue ? ofOthers.map { AudienceExpression.not($0) } ?? .term(.everyone) : ofOthers
         var parts: [AudienceExpression] = []
         if !due.isEmpty { parts.append(among(.timeZone, due)) }
-        if !ofUsers.isEmpty {
-            parts.append(known.isEmpty ? .any(ofUsers) : .all([.not(among(.timeZone, known)), .any(ofUsers)]))
-        }
+        if let ofUsers { parts.append(known.isEmpty ? ofUsers : .all([.not(among(.timeZone, known)), ofUsers])) }
         return parts.isEmpty ? .not(.term(.everyone)) : .any(parts)
     }
 }

@@ -238,8 +238,12 @@ package struct Schedule: Sendable, Hashable {
         guard let recurrence, let past = recurrence.past, var time = recurrence.last(through: dueAt) else { return nil }
         while time + LocalDelivery.spread <= now, let next = recurrence.next(after: time), next <= now { time = next }
         let isMissed = recurrence.missed == .skip && max(time, createdAt) + Self.missedAfter < now
+        let own = recurrence.localTime(at: time)
+        let next = recurrence.next(after: time).map { recurrence.localTime(at: $0) }
+        // Recipients who are late get the time of the next day, if there is one, and no other beside it.
+        let isSkipped = isMissed || past == .nextDay && next?.day == own.day + 1
         let local = LocalDelivery(
-            time: recurrence.localTime(at: time), past: isMissed ? .skip : past, zone: recurrence.zone,
+            time: own, past: isSkipped ? .skip : past, zone: recurrence.zone,
             madeAt: isMissed ? now : max(createdAt, time + .milliseconds(-1)), parent: key)
         guard let first = local.next(after: local.madeAt + .milliseconds(-1)) else { return nil }
         return Occurrence(at: time, local: local, dueAt: first)

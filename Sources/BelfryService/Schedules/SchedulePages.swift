@@ -378,10 +378,12 @@ extension Schedule {
         return Calendar.Entry(time, pushRequest.content.summary, address(in: application), tone)
     }
 
-    /// Stands in a list before all that are due from a time on.
-    fileprivate static func placeholder(before time: Instant, _ application: Application) -> Schedule {
+    /// Stands in a list before all that are due from a time on, or later keys of that time.
+    static func placeholder(
+        _ key: Key<Schedule> = Key(0), before time: Instant, _ application: Application
+    ) -> Schedule {
         Schedule(
-            key: Key(0), applicationKey: application.key,
+            key: key, applicationKey: application.key,
             pushRequest: PushRequest(content: Push.Content(body: nil), target: .everyone), dueAt: time,
             createdAt: time, version: 0, ending: nil)
     }

@@ -18,6 +18,8 @@ struct Scheduler: Sendable {
     private static let releasesAtOnce = 64
     /// How long the last step waits before it looks again whether the ones before have found their devices.
     private static let fanOutWait = Duration.seconds(30)
+    /// How long the rest of a campaign waits before it looks again for the winner.
+    private static let winnerWait = Duration.seconds(300)
 
     func run() async throws {
         let builder = PushBuilder(store: store, clock: clock)
@@ -85,6 +87,8 @@ struct Scheduler: Sendable {
             guard let push = try await store.release(schedule, as: push) else { return }
             pushObserver.accepted(push.head)
             DeliveryMetric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
+        } catch is WinnerPending {
+            _ = try await store.pass(schedule, to: clock.now + Self.winnerWait)
         } catch let error as InvalidInput {
             loop.logger.warning(
                 "schedule was not sent", metadata: ["schedule": "\(schedule.key.id)", "reason": "\(error)"])

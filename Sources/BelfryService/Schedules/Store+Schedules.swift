@@ -136,10 +136,19 @@ extension Store {
     }
 
     package func timeZones(of application: Key<Application>) async throws -> [String] {
+        try await timeZones(of: application, atMost: 4_096)
+    }
+
+    /// Devices write what they like: where they have too many zones, the result has those that the system knows.
+    func timeZones(of application: Key<Application>, atMost limit: Int) async throws -> [String] {
         try await readCommitted { db in
-            let range = LabelRange.timeZones
-            return try db.prepared(LabelStatements.names).all(application, range.from, range.end, 4_096) {
+            let (range, labels) = (LabelRange.timeZones, try db.prepared(LabelStatements.names))
+            let names = try labels.all(application, range.from, range.end, limit) {
                 String($0.text(0).dropFirst(range.from.count))
+            }
+            guard names.count == limit else { return names }
+            return try ZoneInfo.all.map(\.name.caseFolded).filter { name in
+                try labels.hasRow(application, range.from + name, range.from + name + "\u{1}", 1)
             }
         }
     }

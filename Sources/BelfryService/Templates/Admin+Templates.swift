@@ -41,6 +41,7 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: TemplateBody.self)
+            guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another template") }
             let template = try await found(call, application)
             return try Response(
                 TemplateReply(
@@ -73,7 +74,7 @@ extension Admin {
 
     private struct TemplateBody: Body {
         static let fields = ["name", "message"]
-        private var name: String?
+        private(set) var name: String?
         private var content: Push.Content?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {

@@ -27,7 +27,7 @@ package struct TemplateService: Sendable {
         }
     }
 
-    /// Throws where a waiting schedule uses it.
+    /// Throws where something uses it.
     package func delete(_ name: String, of application: Application, by author: AuditAuthor) async throws {
         let users = try await users(of: name, application.key)
         guard users.isEmpty else {
@@ -40,10 +40,13 @@ package struct TemplateService: Sendable {
         }
     }
 
-    /// The waiting schedules that take the template as they send, in words.
+    /// The waiting schedules that take the template as they send, and the drafts of campaigns that name it, in words.
     package func users(of name: String, _ application: Key<Application>) async throws -> [String] {
-        try await store.schedules(of: application, limit: 100) { $0.pushRequest.content.template?.name == name }
-            .map { "schedule \($0.key.id)" }
+        let schedules = try await store.schedules(of: application, limit: 100) {
+            $0.pushRequest.content.template?.name == name
+        }
+        let campaigns = try await store.drafts(of: application) { $0.templates.contains(name) }
+        return schedules.map { "schedule \($0.key.id)" } + campaigns.map { "campaign \($0)" }
     }
 
     /// A template on a device.

@@ -97,6 +97,18 @@ extension Store {
         }
     }
 
+    /// Throws where the devices of two users are more than one may have on a platform.
+    func checkDevices(of id: String, movingTo other: String, on platforms: [Key<Platform>]) async throws {
+        let quotas = quotaCounts.quotas
+        guard let limit = quotas[.userDevices] else { return }
+        try await readCommitted { db in
+            for platform in platforms {
+                let counts = try db.deviceCounts(ofUsers: [id, other], on: platform, atMost: limit)
+                try quotas.check(.userDevices, use: counts[other] ?? 0, adding: counts[id] ?? 0)
+            }
+        }
+    }
+
     /// The active devices of a user, at most `limit`.
     package func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device] {
         let now = clock.now

@@ -20,11 +20,11 @@ package struct User: Sendable, Hashable {
     package static let idBytesMax = 1_024
 
     /// The id as a name; throws unless it may be a user's. Case counts.
-    package static func checked(id: String) throws(InvalidInput) -> String {
-        let id = try id.asName(field: "user_id")
+    package static func checked(id: String, field: String = "user_id") throws(InvalidInput) -> String {
+        let id = try id.asName(field: field)
         guard id.count <= Registration.customUserIDCharactersMax, id.utf8.count <= idBytesMax else {
             throw InvalidInput(
-                field: "user_id",
+                field: field,
                 "is longer than \(Registration.customUserIDCharactersMax) characters or \(idBytesMax) bytes")
         }
         return id

@@ -105,6 +105,8 @@ extension UserPages {
         let history: PushHistory
         /// Messages of Carma.
         let messages: [CarmaMessage]
+        /// Labels and details of the devices; empty but for the file.
+        var profiles: [Key<Device>: (profile: DeviceProfile, detail: DeviceDetail?)] = [:]
     }
 
     /// - Parameter isWhole: whether it is for a file, which has pushes of all devices.
@@ -127,9 +129,17 @@ extension UserPages {
             history.add(try await pushes(before: next, limit - history.entries.count))
             pages -= 1
         }
-        return UserDetails(
+        if isWhole { try await history.keep(pushesTo: user.id, store) }
+        var details = UserDetails(
             user: user, devices: devices.map { ($0, $1) }, history: history,
             messages: try await store.carmaMessages(of: user.id, application.key))
+        for (device, platform) in isWhole ? devices : [] {
+            details.profiles[device.key] = (
+                try await store.profile(of: device.key, on: platform.key),
+                try await store.detail(of: device.key, on: platform.key)
+            )
+        }
+        return details
     }
 
     private func page(
@@ -323,7 +333,8 @@ extension UserPages {
             "user_id": .string(user.id), "language": .text(profile.language), "time_zone": .text(profile.timeZone),
             "attributes": profile.attributes.json, "created_at": .text(user.createdAt?.text),
             "updated_at": .text(user.updatedAt?.text),
-            "devices": .array(story.devices.map { device, platform in file(device, on: platform) }),
+            "devices": .array(
+                story.devices.map { device, platform in file(device, on: platform, story.profiles[device.key]) }),
             "pushes": .array(
                 story.history.entries.map { entry in
                     .object([
@@ -344,14 +355,19 @@ extension UserPages {
         ])
     }
 
-    private static func file(_ device: Device, on platform: Platform) -> JSONValue {
+    private static func file(
+        _ device: Device, on platform: Platform, _ known: (profile: DeviceProfile, detail: DeviceDetail?)?
+    ) -> JSONValue {
         let about = device.about
         return .object([
             "device_uuid": .string(device.uuid.lowercased), "platform": .string(platform.name),
             "token": .text(device.token?.text(for: platform.kind)), "alias": .text(about.alias),
             "manufacturer": .text(about.manufacturer), "model": .text(about.model), "os": .text(about.os),
             "os_version": .text(about.osVersion), "topics": .strings(device.topics),
-            "registered_at": .string(device.registeredAt.text),
+            "registered_at": .string(device.registeredAt.text), "language": .text(known?.detail?.language),
+            "time_zone": .text(known?.detail?.timeZone), "country": .text(known?.profile.country),
+            "app_version": .text(known?.profile.appVersion),
+            "attributes": .object(known?.profile.attributesJSON ?? [:]),
         ])
     }
 }

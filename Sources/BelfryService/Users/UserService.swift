@@ -86,13 +86,13 @@ package struct UserService: Sendable {
         let (id, other) = (id.asName, try User.checked(id: other))
         guard id != other else { throw InvalidInput(field: "into", "is the user itself") }
         guard let user = try await user(id, of: application) else { throw StoreError.unknown("such user") }
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        // A merge that a quota stopped would stay half done.
+        try await store.checkDevices(of: id, movingTo: other, on: platforms)
         let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
         return try await store.audited(change) {
             let merged = try await store.setUser(other, of: application.key) { try $0.filled(from: user.profile) }
-            try await eachActiveDevice(of: id, application) { device, _, platform in
-                // Its app may have registered another token since.
-                let present = try await store.device(device.uuid, on: platform.key)
-                guard let present, present.isActive, let token = present.token else { return }
+            try await eachActiveDevice(of: id, application) { device, token, platform in
                 let registration = try Registration(
                     token: token, about: Device.About(), customUserID: .set(other), topics: .keep)
                 _ = try await store.register(registration, as: device.uuid, on: platform)
@@ -165,8 +165,12 @@ package struct UserService: Sendable {
                 ofUser: id, on: [platform.key], limit: Self.devicesAtOnce), !devices.isEmpty
             {
                 for device in devices {
-                    guard let token = device.token else { continue }
-                    try await body(device, token, platform)
+                    // Since then it may have got another token, or become another user's.
+                    let present = try await store.device(device.uuid, on: platform.key)
+                    guard let present, present.isActive, present.customUserID == id, let token = present.token else {
+                        continue
+                    }
+                    try await body(present, token, platform)
                 }
             }
         }

@@ -84,6 +84,8 @@ import Testing
         #expect(try await send(.post, "segments", #"{"name":"b","where":"segment:a or imported"}"#).status == 201)
         #expect(try await send(.post, "segments", #"{"name":"c","where":"segment:nobody"}"#).status == 400)
         #expect(try await send(.patch, "segments/a", #"{"where":"segment:b"}"#).status == 400)
+        let renamed = try await send(.patch, "segments/a", #"{"name":"b","where":"topic:news"}"#)
+        #expect(renamed.status == 400 && renamed.message == "name stays: make another segment", "\(renamed)")
         #expect(try await send(.patch, "segments/a", #"{"where":"topic:news lang:de"}"#)["version"] == .integer(2))
         let kept = try await send(
             .post, "pushes",

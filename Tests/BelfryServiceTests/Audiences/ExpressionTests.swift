@@ -73,6 +73,8 @@ import Testing
         #expect(throws: InvalidInput.self) { try read(wide) }
         let long = "{\"topic\":[" + (0...1_024).map { "\"t\($0)\"" }.joined(separator: ",") + "]}"
         #expect(throws: InvalidInput.self) { try read(long) }
+        let user = "\"user:\(String(repeating: "u", count: Registration.customUserIDCharactersMax + 1))\""
+        #expect(throws: InvalidInput.self) { try read(user) }
         let parentheses = String(repeating: "(", count: 8_000)
         #expect(throws: InvalidInput.self) { try AudienceExpression(text: parentheses, field: "where") }
         #expect(throws: InvalidInput.self) {

@@ -39,12 +39,16 @@ import Testing
 
         /// Lets schedules that are due become pushes, and delivers those.
         func run() async throws {
+            try await release()
+            try await server.store.deliver { _, _ in .accepted }
+        }
+
+        func release() async throws {
             let builder = PushBuilder(store: server.store, clock: server.clock)
             let scheduler = Scheduler(
                 store: server.store, clock: server.clock, poll: .seconds(1), pushObserver: NoPushObserver(),
                 loop: RetryingLoop(clock: server.clock, pause: .seconds(1), logger: CapturedLog().logger))
             for due in try await server.store.dueSchedules(atMost: 10) { try await scheduler.release(due, by: builder) }
-            try await server.store.deliver { _, _ in .accepted }
         }
 
         func line(_ name: String, of campaign: String) async throws -> JSONValue {
@@ -126,6 +130,92 @@ import Testing
         #expect(try await !fixture.send(.get, "campaigns?label=other").text.contains("spring"))
     }
 
+    @Test(arguments: [true, false])
+    func `the rest waits for an accepted variant, or a day`(isAccepted: Bool) async throws {
+        let fixture = try await Fixture(devices: 40)
+        let (store, clock) = (fixture.server.store, fixture.server.clock)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.release()
+        clock.advance(by: .seconds(4 * 3_600))
+        try await fixture.release()
+        #expect(try await store.allPushes().count == 2)
+        #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .null)
+        if isAccepted { try await store.deliver { _, _ in .accepted } }
+        clock.advance(by: .seconds(isAccepted ? 300 : 86_400))
+        try await fixture.release()
+        #expect(try await store.allPushes().count == 3)
+        #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .string("A"))
+    }
+
+    @Test func `a device that opens twice counts once`() async throws {
+        let fixture = try await Fixture(devices: 10)
+        let body = #"{"name":"spring","message":{"body":"Hi"},"target":{"everyone":true}}"#
+        _ = try await fixture.send(.post, "campaigns", body)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.run()
+        let devices = try await fixture.devices("", of: "spring")
+        let receipt = try #require(try await fixture.line("", of: "spring")["receipts"]?.strings("receipts").first)
+        for _ in 0..<2 {
+            try await fixture.open(devices.prefix(2), receipt)
+            fixture.server.clock.advance(by: .seconds(60))
+        }
+        #expect(try await fixture.line("", of: "spring")["opened"]?["count"] == .integer(2))
+    }
+
+    @Test func `a changed template has to be approved again`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        _ = try await fixture.send(.patch, "", #"{"campaign_approval":true}"#)
+        let (emma, noah) = (
+            try await fixture.server.key(.operator, .everything), try await fixture.server.key(.operator, .everything)
+        )
+        func post(_ path: String) async throws -> Int { try await fixture.send(.post, path, as: noah).status }
+        _ = try await fixture.send(.post, "templates", #"{"name":"hello","message":{"body":"Hi"}}"#)
+        let body = #"{"name":"spring","template":"hello","target":{"everyone":true}}"#
+        #expect(try await fixture.send(.post, "campaigns", body, as: emma).status == 201)
+        #expect(try await post("campaigns/spring/approve") == 200)
+        let shown = try await fixture.send(.get, "campaigns/spring")
+        #expect(shown["plan"]?["approved_digest"] == nil && shown["approved_by"] != .null, "\(shown)")
+        #expect(try await post("campaigns/spring/approve") == 409)
+        #expect(try await fixture.send(.patch, "templates/hello", #"{"message":{"body":"Buy"}}"#).status == 200)
+        let early = try await fixture.send(.post, "campaigns/spring/start")
+        #expect(early.status == 409 && early.message?.contains("approved again") == true, "\(early)")
+        #expect(try await post("campaigns/spring/approve") == 200)
+        #expect(try await post("campaigns/spring/start") == 200)
+    }
+
+    @Test func `a draft keeps its segments and templates`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        for name in ["all", "testers"] {
+            _ = try await fixture.send(.post, "segments", #"{"name":"\#(name)","where":"topic:testers"}"#)
+        }
+        _ = try await fixture.send(.post, "templates", #"{"name":"hello","message":{"body":"Hi"}}"#)
+        let plan = #""template":"hello","target":{"where":"segment:all"},"test_target":{"where":"segment:testers"}"#
+        #expect(try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(plan)}"#).status == 201)
+        for used in ["segments/all", "segments/testers", "templates/hello"] {
+            let refused = try await fixture.send(.delete, used)
+            #expect(refused.status == 409 && refused.message?.contains("campaign spring") == true, "\(refused)")
+        }
+        #expect(try await fixture.send(.delete, "campaigns/spring").status == 204)
+        #expect(try await fixture.send(.delete, "segments/all").status == 204)
+    }
+
+    @Test func `its schedules keep their target and their template`() async throws {
+        let fixture = try await Fixture(devices: 4)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        func change(_ line: String, _ body: String) async throws -> TestAnswer {
+            let id = try await fixture.line(line, of: "spring")["schedule_id"]?.stringValue ?? ""
+            return try await fixture.send(.patch, "schedules/\(id)", body)
+        }
+        for (line, body) in [("A", #"{"target":{"everyone":true}}"#), ("winner", #"{"message":{"body":"Hi"}}"#)] {
+            let refused = try await change(line, body)
+            #expect(refused.status == 400 && refused.message?.contains("'spring'") == true, "\(refused)")
+        }
+        #expect(try await change("A", #"{"message":{"body":"Hello"}}"#).status == 200)
+        #expect(try await change("winner", #"{"urgency":"urgent"}"#).status == 200)
+    }
+
     @Test func `a stop ends its schedules and its pushes`() async throws {
         let fixture = try await Fixture(devices: 10)
         _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
@@ -177,6 +267,21 @@ import Testing
         #expect(old.status == 412)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 200)
         #expect(try await fixture.send(.post, "campaigns/spring/start", as: noah).status == 200)
+    }
+
+    @Test func `changes and deletions heed the version of If-Match`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        func status(_ method: HTTPRequest.Method, _ tag: String, _ body: String? = nil) async throws -> Int {
+            try await fixture.send(method, "campaigns/spring", body, headers: [.ifMatch: tag]).status
+        }
+        let tag = try #require(try await fixture.send(.get, "campaigns/spring").headers[.eTag])
+        let changed = try await fixture.send(
+            .patch, "campaigns/spring", #"{"labels":["sale"]}"#, headers: [.ifMatch: tag])
+        #expect(changed.status == 200 && changed.headers[.eTag] != tag, "\(changed)")
+        #expect(try await status(.patch, tag, #"{"labels":null}"#) == 412)
+        #expect(try await status(.delete, tag) == 412)
+        #expect(try await status(.delete, try #require(changed.headers[.eTag])) == 204)
     }
 
     @Test func `a test goes to the test audience alone`() async throws {

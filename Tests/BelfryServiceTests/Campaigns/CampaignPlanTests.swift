@@ -108,7 +108,7 @@ extension CampaignPlan {
                 push: PushHead(
                     key: Key(1), receiptID: UUID(), applicationKey: Key(1), lane: .normal, guarantee: .atLeastOnce,
                     acceptedAt: .zero, expiresAt: nil), isFannedOut: true, counts: [.accepted: 100], settledAt: .zero,
-                firstAnswerAt: .zero, parked: []), [Key(1): [.opened: 10]])
+                firstAnswerAt: .zero, parked: []), [Key(1): [.opened: 12]], [.opened: 10])
         let interval = try #require(figures.interval(of: .opened))
         // Reckoned apart, by a program of another language.
         #expect(abs(interval.lowerBound - 0.0552) < 0.0001 && abs(interval.upperBound - 0.1744) < 0.0001, "\(interval)")

@@ -37,12 +37,34 @@ import Testing
         #expect(!filled.isPersonal)
     }
 
+    @Test(arguments: [
+        ("zh-TW", "繁"), ("zh_HK", "繁"), ("zh-Hant-MO", "繁"), ("zh-CN", "简"), ("zh", "简"), ("zh-Hans-HK", "简"),
+        ("he-IL", "iw"), ("iw", "iw"), ("in", "id"), ("nb-NO", "no"), ("no", "no"), ("nn", "Hello"),
+    ])
+    func `Chinese goes by its script, old codes by new`(language: String, body: String) throws {
+        let texts = ["zh-Hant": "繁", "zh-Hans": "简", "iw": "iw", "id": "id", "no": "no"]
+        let members = texts.map { #""\#($0)":{"body":"\#($1)"}"# }.joined(separator: ",")
+        let content = try Self.content("{\(members)}", body: "Hello")
+        #expect(try content.filled(with: Self.values(language)).body == body)
+    }
+
     @Test func `a translation has placeholders where the message has`() throws {
         let content = try Self.content(Self.german, isTemplate: true)
         #expect(try content.filled(with: Self.values("de-AT")).body == "Hallo Eva")
         #expect(try content.filled(with: Self.values("en")).body == "Hello Eva")
         let needs = PersonalizationNeeds(try content.placeholders())
         #expect(needs.user && needs.attributes == ["name"])
+    }
+
+    @Test func `each language has at most 64 placeholders`() throws {
+        func translations(_ count: Int) -> String {
+            let texts = [count, 2].map { String(repeating: "{{badge}}", count: $0) }
+            return #"{"de":{"body":"\#(texts[0])"},"fr":{"body":"\#(texts[1])"}}"#
+        }
+        _ = try Self.content(translations(64), isTemplate: true).placeholders()
+        #expect {
+            _ = try Self.content(translations(65), isTemplate: true).placeholders()
+        } throws: { "\($0)".contains("has 65 placeholders") }
     }
 
     @Test func `a spliced payload equals the rendered one`() throws {

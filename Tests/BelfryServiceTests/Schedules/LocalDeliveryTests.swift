@@ -49,6 +49,21 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `invented zones crowd out no zone of the system`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            for (number, zone) in ["Aa/1", "Aa/2", "Aa/3", "Europe/Vienna"].enumerated() {
+                let registration = try Registration(
+                    token: DeviceToken(bytes: Array("d\(number)".utf8)), about: .init(), customUserID: .clear,
+                    topics: .keep, detail: DeviceDetail.Change(timeZone: zone))
+                _ = try await fixture.store.register(registration, as: nil, on: fixture.platform)
+            }
+            let app = fixture.application.key
+            #expect(try await fixture.store.timeZones(of: app, atMost: 9).count == 4)
+            #expect(try await fixture.store.timeZones(of: app, atMost: 2) == ["europe/vienna"])
+        }
+    }
+
     @Test func `the stored form gives it again`() throws {
         let delivery = try delivery("2026-12-24T09:00", past: .nextDay, zone: "Europe/Vienna")
         var target = Target.everyone
@@ -88,7 +103,12 @@ import Testing
             _ = try await store.setUser("kim", of: fixture.application.key) { _ in profile }
             expected[try await register(100, in: nil, user: "kim")] = delivery.due(
                 in: try ZoneInfo("Asia/Tokyo", field: ""))
-            expected[try await register(101, in: nil)] = delivery.due(in: try ZoneInfo("Europe/Vienna", field: ""))
+            let unknown = UserProfile(stored: nil, timeZone: "Mars/Olympus", attributes: [:])
+            _ = try await store.setUser("lee", of: fixture.application.key) { _ in unknown }
+            for (number, user) in [(101, nil), (102, "lee")] as [(Int, String?)] {
+                expected[try await register(number, in: nil, user: user)] = delivery.due(
+                    in: try ZoneInfo("Europe/Vienna", field: ""))
+            }
             let schedule = try await PushService(store: store).schedule(
                 PushRequest(content: Push.Content(body: "Good morning"), target: Target(topics: ["news"])),
                 at: delivery,

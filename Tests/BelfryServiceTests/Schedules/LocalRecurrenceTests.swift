@@ -98,6 +98,16 @@ import Testing
         #expect(changed.text == "2026-12-14T19:00:00.000Z", "a change begins with what is to come everywhere")
     }
 
+    @Test func `late recipients of a daily one get the next`() throws {
+        let now = try Self.instant("2026-12-08T07:00:00Z")
+        let schedule = try Self.schedule(Self.made("FREQ=DAILY", past: .nextDay), madeAt: now)
+        let occurrence = try #require(schedule.occurrence(at: now))
+        #expect(try Self.due("Asia/Tokyo", occurrence) == nil)
+        let moved = try #require(schedule.moved(past: occurrence))
+        let next = try #require(moved.occurrence(at: moved.dueAt))
+        #expect(try Self.due("Asia/Tokyo", next) == "2026-12-09T00:00:00.000Z")
+    }
+
     @Test func `a schedule that was set aside keeps its time`() throws {
         let recurrence = try Self.made()
         let schedule = try Self.schedule(recurrence, madeAt: try Self.instant("2026-12-01T00:00:00Z"))

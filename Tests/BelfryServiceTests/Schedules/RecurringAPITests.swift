@@ -44,6 +44,40 @@ import Testing
         #expect(list.contains { $0["recurrence"] == expected })
     }
 
+    @Test func `an interrupted skip is not repeated`() async throws {
+        let server = try await TestAdminServer()
+        let (_, id) = try await made(server)
+        func skip() async throws -> Int {
+            try await server.send(.post, "\(id)/skip-next", headers: [.idempotencyKey: "a"]).status
+        }
+        #expect(try await skip() == 200)
+        try await server.loseAnswers()
+        #expect(try await skip() == 409)
+        #expect(try await server.send(.get, id)["due_at"] == .string("2023-11-23T08:00:00.000Z"))
+    }
+
+    @Test func `a page follows where its last one moved on`() async throws {
+        let server = try await TestAdminServer()
+        let (app, id) = try await made(server)
+        let later = #"{"rule":"FREQ=DAILY","start":"2023-11-17T09:00","time_zone":"Europe/Vienna"}"#
+        #expect(try await server.send(.post, "\(app)/pushes", Self.body(later)).status == 201)
+        func page(after cursor: String) async throws -> (id: String, cursor: String) {
+            let page = try await server.send(.get, "\(app)/schedules?limit=1\(cursor)")
+            guard case .array(let list)? = page["schedules"] else { return ("", "") }
+            let next = page["next_cursor"]?.stringValue ?? ""
+            return (list.first?["schedule_id"]?.stringValue ?? "", "&cursor=\(next)")
+        }
+        var last = try await page(after: "")
+        if !id.hasSuffix(last.id) { last = try await page(after: last.cursor) }
+        #expect(id.hasSuffix(last.id) && !last.id.isEmpty)
+        #expect(try await server.send(.post, "\(id)/skip-next").status == 200)
+        let following = try await server.send(.get, "\(app)/schedules?limit=1\(last.cursor)")
+        #expect(following.text.contains("2023-11-17T08:00:00.000Z"), "\(following)")
+        let schedule = try #require(id.split(separator: "/").last.flatMap { Key<Schedule>(id: String($0)) })
+        let old = try await server.send(.get, "\(app)/schedules?cursor=\(Admin.Cursor(schedule.rawValue).text)")
+        #expect(old.status == 200 && !old.text.contains("2023-11-17T08:00:00.000Z"), "\(old)")
+    }
+
     @Test func `it is paused, resumed and skipped, each audited`() async throws {
         let server = try await TestAdminServer()
         let (_, id) = try await made(server)

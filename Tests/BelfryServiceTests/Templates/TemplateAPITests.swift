@@ -42,6 +42,8 @@ import Testing
         #expect(try await fixture.send(.post, "templates", #"{"name":"eggs","message":{"body":"x"}}"#).status == 409)
         #expect(
             try await fixture.send(.patch, "templates/eggs", #"{"message":{"body":"new"}}"#)["version"] == .integer(2))
+        let renamed = try await fixture.send(.patch, "templates/eggs", #"{"name":"ham","message":{"body":"x"}}"#)
+        #expect(renamed.status == 400 && renamed.message == "name stays: make another template", "\(renamed)")
         let shown = try await fixture.send(.get, "templates/eggs")
         #expect(
             shown["message"]?["body"] == .string("new") && shown["versions"]?.storedText.contains("Molkerei") == true)

@@ -152,6 +152,22 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a merge past the quota changes nothing`(engine: Engine) async throws {
+        try await TestStore.play(on: engine, quotas: Quotas([.userDevices: 2])) { fixture in
+            let (store, mine) = (fixture.store, fixture.application)
+            for (token, user) in [("a", "old"), ("b", "old"), ("c", "new")] {
+                try await fixture.register(token, user: .set(user))
+            }
+            await #expect(throws: StoreError.self) {
+                _ = try await UserService(store: store).merge(
+                    "old", into: "new", of: mine, by: .local(systemUser: "test"))
+            }
+            #expect(try await store.user("new", of: mine.key) == nil)
+            #expect(try await store.devices(ofUser: "old", on: [fixture.platform.key], limit: 9).count == 2)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `users are found by attribute value and type, per application`(
         engine: Engine
     ) async throws {

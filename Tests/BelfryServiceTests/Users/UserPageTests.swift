@@ -98,6 +98,26 @@ import Testing
         #expect(try JSONValue(json: file.text.utf8)["pushes_complete"] == .bool(true))
     }
 
+    @Test func `the file leaves out pushes to another user`() async throws {
+        let fixture = try await Fixture()
+        let (store, contents) = (fixture.dashboard.store, fixture.contents)
+        try await store.resume(contents.platform.key)
+        func register(_ user: String) async throws {
+            let registration = try Registration(
+                token: try #require(contents.device.token), about: .init(), customUserID: .set(user), topics: .keep,
+                detail: DeviceDetail.Change(language: "de-AT"))
+            _ = try await store.register(registration, as: contents.device.uuid, on: contents.platform)
+        }
+        try await register("kim")
+        let request = PushRequest(content: Push.Content(body: "For Kim"), target: try Target(customUserIDs: ["kim"]))
+        _ = try await fixture.dashboard.services.pushes.send(request, for: contents.application.key)
+        try await store.deliver { _, _ in .accepted }
+        try await register(fixture.id)
+        let file = try await fixture.browser.get("\(fixture.users)/export?id=\(fixture.encoded)")
+        #expect(file.contains(contents.push.receiptID.lowercased) && !file.contains("For Kim"))
+        #expect(file.contains("de-AT"), "the language of the device")
+    }
+
     @Test func `two users are merged after a question`() async throws {
         let fixture = try await Fixture()
         let (browser, users, store) = (fixture.browser, fixture.users, fixture.dashboard.store)
