@@ -85,7 +85,7 @@ extension ServerTests.MirrorTests {
                 var base = try await server.addresses().http
                 let platform = old.platforms[0]
                 var uuids: [Int: String] = [:]
-                for (round, fault) in [OldPCFServer.Fault.none, .status(500), .hangs, .now(503)].enumerated() {
+                for (round, fault) in [OldPCFServer.Fault.none, .status(401), .hangs, .now(503)].enumerated() {
                     old.fault = fault
                     let app = Caller(base: base, user: platform.uuid, secret: platform.secret)
                     for number in 0..<12 {
@@ -125,6 +125,27 @@ extension ServerTests.MirrorTests {
                     for alias in aliases where once.last != alias { once.append(alias) }
                     #expect(once == all, "\(token)")
                 }
+            }
+        }
+    }
+
+    @Test func `a change that becomes a registration lists its tags`() async throws {
+        try await OldPCFServer.with(devices: 2) { old in
+            try await TestInstallation.with { installation in
+                let moved = try await MovedIn(to: installation, from: old)
+                let server = try await installation.serve(settings(old, moved))
+                defer { server.endAtOnce() }
+                let platform = old.platforms[0]
+                let app = Caller(
+                    base: try await server.addresses().http, user: platform.uuid, secret: platform.secret)
+                let answer = try await app.send(
+                    "PUT", "/v1/registration/\(UUID().uuidString)",
+                    #"{"registration_token":"\#(Self.token(1))","tags":{"unsubscribe":["a"]}}"#)
+                #expect(answer.status == 200, "\(answer.body)")
+                try await eventually("the old server has heard it") { !old.changes.isEmpty }
+                let change = try #require(old.changes.first)
+                #expect(change.method == "POST" && change.body.contains(#""tags":[]"#), "\(change)")
+                try await server.end(SIGTERM)
             }
         }
     }

@@ -25,7 +25,7 @@ package struct MirrorClient: MirrorServer {
     }
 
     package func tell(_ call: MirrorCall, of uuid: UUID?, on platform: Platform) async -> MirrorVerdict {
-        guard let secret = configuration.secrets[platform.uuid] else { return .refused(401) }
+        guard let secret = configuration.secrets[platform.uuid] else { return .unheard }
         guard let request = request(call, of: uuid, by: platform.uuid, secret) else { return .heard(nil) }
         guard case .response(let response) = await outbound.ask(request, deadline: MirrorWorker.callDeadline) else {
             return .unheard
@@ -33,7 +33,8 @@ package struct MirrorClient: MirrorServer {
         switch response.status {
         case 200..<300: return .heard(name(in: response.body))
         case 404 where call.method == .delete: return .heard(nil)
-        case 408, 429, 500...: return .unheard
+        // A wrong secret or address is the operator's to mend, and no fault of the registration.
+        case 300..<400, 401, 403, 408, 429, 500...: return .unheard
         case let status: return .refused(status)
         }
     }
@@ -66,10 +67,10 @@ package struct MirrorClient: MirrorServer {
 }
 
 extension MirrorCall {
-    /// A change as a new registration: of tags that are added, the list.
+    /// A change as a new registration: of tags that are added, the list, which is empty where tags are only removed.
     fileprivate var asPost: [UInt8] {
         guard case .object(var members)? = try? JSONValue(json: body) else { return body }
-        if let subscribed = members["tags"]?["subscribe"] { members["tags"] = subscribed }
+        if case .object(let tags)? = members["tags"] { members["tags"] = tags["subscribe"] ?? .array([]) }
         var json: [UInt8] = []
         json.append(json: .object(members))
         return json

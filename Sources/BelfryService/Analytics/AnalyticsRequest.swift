@@ -14,6 +14,8 @@ extension PCF {
 
         /// The most events of one request; further ones are ignored. iOS keeps 100, Android any number.
         package static let eventsMax = 10_000
+        /// Holds `eventsMax` events of some 400 bytes: SDKs send a batch that was too long again for ever.
+        static let bytesMax = 4 << 20
 
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             var request = Self()
@@ -115,8 +117,10 @@ extension PCF {
             self.options = options
         }
 
+        var bodyBytesMax: Int { max(options.bodyBytesMax, AnalyticsRequest.bytesMax) }
+
         func record(_ request: Request, on platform: Platform) async throws -> Response {
-            let body = try AnalyticsRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try AnalyticsRequest.parse(try await request.bytes(atMost: bodyBytesMax))
             let tally = try await store.record(body.events, on: platform, lateMax: options.eventsLateMax)
             counted.increment(by: tally.counted)
             repeated.increment(by: tally.repeated)

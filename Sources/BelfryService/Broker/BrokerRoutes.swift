@@ -151,10 +151,12 @@ package struct BrokerRoutes: Sendable {
 
     private func showInstance(_ call: Call) async throws -> Response {
         let instance = try await instance(call)
+        // There is no other parameter.
+        let name = try await broker.name(of: instance)
         return Response(
             broker: .object([
                 "service_id": .string(Broker.serviceID), "plan_id": .string(instance.plan.id),
-                "parameters": try Self.parameters(of: instance.request),
+                "parameters": .object(name.map { ["name": .string($0)] } ?? [:]),
             ]))
     }
 
@@ -167,10 +169,6 @@ package struct BrokerRoutes: Sendable {
     private func instance(_ call: Call) async throws -> BrokerInstance {
         guard let instance = try await broker.instance(try call.id("instance_id")) else { throw BrokerError.gone }
         return instance
-    }
-
-    private static func parameters(of request: String) throws -> JSONValue {
-        try JSONValue(json: request.utf8)["parameters"] ?? .object([:])
     }
 
     // MARK: Service bindings

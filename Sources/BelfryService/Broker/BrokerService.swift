@@ -45,7 +45,13 @@ package struct BrokerService: Sendable {
             throw BrokerError.conflict("There is a service instance of this id with other attributes")
         }
         let wasWhole = try await store.application(instance.application) != nil
-        if !wasWhole { try await make(instance, named: name, by: author) }
+        if !wasWhole {
+            try await make(instance, named: name, by: author)
+            guard try await store.brokerInstance(id)?.key == instance.key else {
+                try await clear(instance, by: author)
+                throw BrokerError.conflict("The service instance was deleted while it was provisioned")
+            }
+        }
         return old != nil && wasWhole ? .existed(instance) : .created(instance)
     }
 
@@ -61,6 +67,11 @@ package struct BrokerService: Sendable {
         _ = try await admin.createApplication(uuid: instance.application, name: name, of: tenant, by: author)
     }
 
+    /// The present name of the application; nil where there is none.
+    package func name(of instance: BrokerInstance) async throws -> String? {
+        try await store.application(instance.application)?.name
+    }
+
     package func rename(_ instance: BrokerInstance, to name: Name, by author: AuditAuthor) async throws {
         guard let application = try await store.application(instance.application) else { throw BrokerError.gone }
         if application.name != name.text {
@@ -72,13 +83,20 @@ package struct BrokerService: Sendable {
     /// and `.busy` when the deletion takes longer than a request.
     package func deprovision(_ id: String, by author: AuditAuthor) async throws {
         guard let instance = try await store.brokerInstance(id) else { throw BrokerError.gone }
+        try await clear(instance, by: author)
+        try await store.delete(instance.key)
+        // Made meanwhile, by a request that found the row.
+        try await clear(instance, by: author)
+    }
+
+    /// Deletes the application and the tenant of an instance, where they exist.
+    private func clear(_ instance: BrokerInstance, by author: AuditAuthor) async throws {
         if let application = try await store.application(instance.application) {
             try await admin.delete(application, force: true, by: author)
         }
         if let uuid = instance.tenant, let tenant = try await store.tenant(uuid) {
             try await delete(tenant, by: author)
         }
-        try await store.delete(instance.key)
     }
 
     /// Deletes a tenant, unless others added applications to it. It cannot be deleted while an application in it is still being deleted.

@@ -102,10 +102,9 @@ extension CarmaRoutes {
         try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
         guard let uuid = UUID(text: call.part("import_id")) else { throw APIError.missing("import") }
         let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
-        let lines = bytes.count { $0 == UInt8(ascii: "\n") }
+        let lines = CarmaTable.lineCount(of: bytes)
         guard lines <= Carma.listLinesMax else {
-            throw APIError(
-                .contentTooLarge, "the list has \(lines) lines, the limit is \(Carma.listLinesMax): send it in parts")
+            throw APIError(.contentTooLarge, "the list has \(lines) lines, the limit is \(Carma.listLinesMax)")
         }
         return try await shares.holding(.batches, for: try await .of(app.applicationKey, in: store)) {
             let list = try await carma.run(uuid, in: app, bytes)

@@ -93,14 +93,17 @@ extension CarmaService {
             return CarmaImportEnd(taken: 0, refused: 0, reason: "\(error)".prefix(bytes: CarmaImport.reasonBytesMax))
         }
         var (taken, refused, reason): (Int, Int, String?) = (0, 0, nil)
+        // Contacts of refused lines; nil once a line names none.
+        var named: Set<String>? = []
         var lines: [CarmaTable.Line] = []
         while true {
             let line = table.next()
             if let line { lines.append(line) }
             guard line == nil || lines.count == Self.linesAtOnce else { continue }
-            for (number, refusal) in try await write(lines, list.settings.kind, in: app, begun) {
+            for (number, contact, refusal) in try await write(lines, list.settings.kind, in: app, begun) {
                 if let refusal {
                     refused += 1
+                    if let contact { named?.insert(contact) } else { named = nil }
                     reason = reason ?? "line \(number): \(refusal)".prefix(bytes: CarmaImport.reasonBytesMax)
                 } else {
                     taken += 1
@@ -109,29 +112,34 @@ extension CarmaService {
             lines.removeAll(keepingCapacity: true)
             if line == nil { break }
         }
-        if list.settings.kind == .replace { try await deactivateOthers(of: app, before: begun) }
+        if list.settings.kind == .replace, let named, taken > 0 || refused == 0 {
+            try await deactivateOthers(of: app, before: begun, except: named)
+        }
         return CarmaImportEnd(taken: taken, refused: refused, reason: reason)
     }
+
+    /// A written line. The contact is nil where the line could not be read.
+    private typealias Ended = (number: Int, contact: String?, refusal: String?)
 
     /// Writes lines and returns the reason why each was refused, in their order. Lines of one contact are written one after another.
     private func write(
         _ lines: [CarmaTable.Line], _ kind: CarmaImport.Settings.Kind, in app: CarmaApp, _ begun: Instant
-    ) async throws -> [(number: Int, refusal: String?)] {
+    ) async throws -> [Ended] {
         var contacts: [String: [(Int, CarmaContactChange)]] = [:]
-        var ended: [(number: Int, refusal: String?)] = []
+        var ended: [Ended] = []
         for line in lines {
             switch line.contact {
             case .success(let change):
                 contacts[change.originalID?.asName ?? "", default: []].append((line.number, change))
-            case .failure(let error): ended.append((line.number, "\(error)"))
+            case .failure(let error): ended.append((line.number, nil, "\(error)"))
             }
         }
-        try await withThrowingTaskGroup(of: [(Int, String?)].self) { group in
-            for changes in contacts.values {
+        try await withThrowingTaskGroup(of: [Ended].self) { group in
+            for (contact, changes) in contacts {
                 group.addTask {
-                    var ended: [(Int, String?)] = []
+                    var ended: [Ended] = []
                     for (number, change) in changes {
-                        ended.append((number, try await write(change, kind, in: app, begun)))
+                        ended.append((number, contact, try await write(change, kind, in: app, begun)))
                     }
                     return ended
                 }
@@ -166,15 +174,15 @@ extension CarmaService {
         }
     }
 
-    /// Deactivates users that were not changed since the list came; those in the list were.
-    private func deactivateOthers(of app: CarmaApp, before begun: Instant) async throws {
+    /// Deactivates users that were not changed since the list came; those in the list were, unless their line was refused.
+    private func deactivateOthers(of app: CarmaApp, before begun: Instant, except named: Set<String>) async throws {
         var last: String?
         while true {
             let users = try await store.users(
                 of: app.applicationKey, containing: nil, after: last, limit: Self.linesAtOnce)
             try await withThrowingDiscardingTaskGroup { group in
                 for user in users where user.profile.attributes["active"] != .flag(false) {
-                    guard let updatedAt = user.updatedAt, updatedAt < begun else { continue }
+                    guard let updatedAt = user.updatedAt, updatedAt < begun, !named.contains(user.id) else { continue }
                     group.addTask {
                         _ = try await store.setUser(user.id, of: app.applicationKey, changedBefore: begun) {
                             try $0.changed(by: UserProfile.Change(attributes: ["active": .flag(false)]))

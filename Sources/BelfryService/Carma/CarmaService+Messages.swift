@@ -37,20 +37,28 @@ extension CarmaService {
         }
         let texts = try trigger.template.texts(
             in: user?.profile.language, values: Self.values(id, user, request.properties))
+        let dueAt = request.deliveryTime.flatMap { $0 > clock.now ? $0 : nil }
         let page = (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
         let message = try await store.create(
             NewCarmaMessage(
                 applicationKey: app.applicationKey, trigger: trigger.key, contact: id, name: trigger.template.name,
-                html: texts.html, pageHash: SecretHash.of(page)))
+                html: texts.html, pageHash: SecretHash.of(page), sentAt: dueAt))
         let content = Self.content(texts, address: address, page: page)
-        let push = PushRequest(content: content, target: try Target(customUserIDs: [id]))
-        if let time = request.deliveryTime, time > clock.now {
-            let schedule = try await pushes.schedule(push, at: time, for: app.applicationKey)
-            try await store.setPush(nil, schedule: schedule.key, of: message.key)
-        } else {
-            let accepted = try await pushes.send(push, for: app.applicationKey)
-            try await store.setPush(accepted.receiptID, schedule: nil, of: message.key)
+        let sent: (receiptID: UUID?, schedule: Key<Schedule>?)
+        do {
+            let push = PushRequest(content: content, target: try Target(customUserIDs: [id]))
+            if let dueAt {
+                sent = (nil, try await pushes.schedule(push, at: dueAt, for: app.applicationKey).key)
+            } else {
+                sent = (try await pushes.send(push, for: app.applicationKey).receiptID, nil)
+            }
+        } catch {
+            // The history shows nothing that was not sent.
+            try? await store.delete(message.key)
+            throw error
         }
+        // The push is on its way: a sender that got an error would send it again.
+        try? await store.setPush(sent.receiptID, schedule: sent.schedule, of: message.key)
         return message
     }
 
@@ -140,4 +148,6 @@ package struct NewCarmaMessage: Sendable, Hashable {
     package let html: String
     /// SHA-256 of the last part of the page's address.
     package let pageHash: [UInt8]
+    /// When it is due; nil for at once.
+    package var sentAt: Instant?
 }

@@ -81,10 +81,13 @@ package struct CarmaService: Sendable {
         for device in change.devices {
             guard let (token, platform) = try? Self.place(device.token ?? "", among: platforms),
                 let row = known.first(where: { $0.token == token.text(for: platform.kind) }),
-                row.invalidation == .none
+                row.invalidation != .byApp
             else { continue }
-            if let held = try await store.device(row.device, on: row.platformKey), held.customUserID == id {
+            let held = try await store.device(row.device, on: row.platformKey)
+            if let held, row.isHeld(by: held), held.isActive, held.customUserID == id {
                 try await store.unregister(row.device, on: row.platformKey)
+            } else if row.invalidation != .none {
+                continue
             }
             try await store.note(row.invalidated(.byApp, at: clock.now))
         }
@@ -107,13 +110,11 @@ package struct CarmaService: Sendable {
     /// Notes when a token has lost the app: its provider rejected it, or a newer one took its place.
     private func current(_ row: CarmaDevice, _ device: Device?) async throws -> CarmaDevice {
         guard row.invalidation == .none else { return row }
-        let isHeld = device.map { held in held.token.map { row.isSame(as: $0) } ?? false } ?? false
         let fate: CarmaDevice.Invalidation =
-            isHeld ? (device?.isActive == true ? .none : .byProvider) : .replaced
+            row.isHeld(by: device) ? (device?.isActive == true ? .none : .byProvider) : .replaced
         guard fate != .none else { return row }
         let changed = row.invalidated(fate, at: clock.now)
-        try await store.note(changed)
-        return changed
+        return try await store.note(changed, insteadOf: row, readWith: device) ? changed : row
     }
 }
 
@@ -124,7 +125,8 @@ extension CarmaDevice {
             country: country, invalidation: why, invalidatedAt: now)
     }
 
-    fileprivate func isSame(as held: DeviceToken) -> Bool {
-        held.bytes == Array(token.utf8) || held.bytes.hex == token
+    fileprivate func isHeld(by device: Device?) -> Bool {
+        guard let held = device?.token else { return false }
+        return held.bytes == Array(token.utf8) || held.bytes.hex == token
     }
 }

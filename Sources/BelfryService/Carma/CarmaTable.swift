@@ -57,6 +57,17 @@ package struct CarmaTable: Sendable {
         }
     }
 
+    /// The number of line ends, each of which is `\n`, `\r` or both.
+    static func lineCount(of bytes: [UInt8]) -> Int {
+        var (count, last): (Int, UInt8) = (0, 0)
+        for byte in bytes {
+            let isPair = last == UInt8(ascii: "\r") && byte == UInt8(ascii: "\n")
+            if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"), !isPair { count += 1 }
+            last = byte
+        }
+        return count
+    }
+
     private mutating func nextLine() -> ArraySlice<UInt8>? {
         while position < bytes.count {
             let rest = bytes[position...]

@@ -4,6 +4,24 @@ extension Store {
     /// Adds a token to a contact, or replaces the row of it; another contact that has it loses it.
     package func note(_ device: CarmaDevice) async throws { try await write { try $0.note(device) } }
 
+    /// Notes that a contact has lost a token, unless the token was registered since it was read; returns whether it did.
+    ///
+    /// - Parameter device: the device of the token as it was read.
+    package func note(
+        _ lost: CarmaDevice, insteadOf row: CarmaDevice, readWith device: Device?
+    ) async throws -> Bool {
+        try await writeIfFound { session in
+            // First: the row is locked from here on, so that a registration of the same time comes before the check, or sets it again.
+            let found = try session.prepared(CarmaContactStatements.lose).run(
+                lost.invalidation.rawValue, lost.invalidatedAt, row.applicationKey, row.contact, row.token,
+                row.platformKey, row.device)
+            guard found > 0, let device else { return found > 0 }
+            let held = try session.prepared(DeviceStatements.byKey).first(
+                device.key, device.platformKey, as: DeviceRow.init)
+            return held?.token == device.token && device.isActive == ((held?.reach ?? .inactive) != .inactive)
+        }
+    }
+
     /// Registers tokens of a contact and changes its profile.
     func register(
         _ devices: [(registration: Registration, platform: Platform, country: String?)], of contact: String,
@@ -34,15 +52,15 @@ extension Store {
     /// Keeps a message; those of the contact beyond `CarmaMessage.perContact` are deleted.
     package func create(_ new: NewCarmaMessage) async throws -> CarmaMessage {
         try await write { session in
-            let now = session.now
+            let sentAt = new.sentAt ?? session.now
             let key = try session.insert(
                 CarmaContactStatements.insertMessage, new.applicationKey, new.trigger, new.contact, new.name, new.html,
-                new.pageHash, now)
+                new.pageHash, sentAt)
             try session.prepared(CarmaContactStatements.forgetOldestMessages).send(
                 new.applicationKey, new.contact, CarmaMessage.perContact)
             return CarmaMessage(
                 key: Key(key), applicationKey: new.applicationKey, trigger: new.trigger, contact: new.contact,
-                name: new.name, html: new.html, receiptID: nil, schedule: nil, sentAt: now, readAt: nil)
+                name: new.name, html: new.html, receiptID: nil, schedule: nil, sentAt: sentAt, readAt: nil)
         }
     }
 
@@ -50,6 +68,10 @@ extension Store {
         _ receiptID: UUID?, schedule: Key<Schedule>?, of message: Key<CarmaMessage>
     ) async throws {
         try await write { try $0.prepared(CarmaContactStatements.setPush).send(receiptID, schedule?.rawValue, message) }
+    }
+
+    package func delete(_ message: Key<CarmaMessage>) async throws {
+        try await write { try $0.prepared(CarmaContactStatements.deleteMessage).send(message) }
     }
 
     package func carmaMessage(pageHash: [UInt8]) async throws -> CarmaMessage? {
@@ -135,6 +157,13 @@ enum CarmaContactStatements {
          WHERE application_id = $6 AND contact = $7 AND token = $8
         """
 
+    static let lose: SQLText = """
+        UPDATE carma_device /* carma_contacts.lose */
+           SET invalidation = $1, invalidated_at_ms = $2
+         WHERE application_id = $3 AND contact = $4 AND token = $5 AND platform_id = $6 AND device_uuid = $7
+           AND invalidation = 0
+        """
+
     static let insert: SQLText = """
         INSERT INTO carma_device /* carma_contacts.insert */ (
             application_id, contact, token, platform_id, device_uuid, country, invalidation, invalidated_at_ms)
@@ -196,6 +225,8 @@ enum CarmaContactStatements {
          WHERE application_id = $1 AND contact = $2
          ORDER BY id DESC
         """
+
+    static let deleteMessage: SQLText = "DELETE FROM carma_message /* carma_contacts.delete_message */ WHERE id = $1"
 
     static let deleteMessages: SQLText = """
         DELETE FROM carma_message /* carma_contacts.delete_messages */ WHERE application_id = $1 AND contact = $2

@@ -26,21 +26,28 @@ package struct RegistrationService: Sendable {
             Set(device.topics) == registration.topics.wanted
             && device.customUserID == registration.customUserID.applied(to: nil)
         let merged = isNew ? try await self.merged(registration, device, old) : nil
-        return try await store.replace(old, by: device, merged, on: platform)
+        let replacement = try await store.replace(old, by: device, merged, on: platform)
+        if old.isActive, registration.mirrorCall != nil {
+            try await store.unregister(old.uuid, on: old.platformKey, as: .lost, mirroring: MirrorCall(.delete))
+        }
+        return replacement
     }
 
     private func merged(_ registration: Registration, _ device: Device, _ old: Device) async throws -> Registration {
         let detail = try await store.detail(of: old.key, on: old.platformKey)?.changed(by: registration.detail)
         let user = registration.customUserID.applied(to: old.customUserID)
-        return try Registration(
+        let topics = registration.topics.applied(to: Set(old.topics))
+        var merged = try Registration(
             token: registration.token,
             about: registration.about.filled(from: old.about).filled(from: device.about),
             customUserID: user.map { .set($0) } ?? .clear,
-            topics: .replace(registration.topics.applied(to: Set(old.topics))),
+            topics: .replace(topics),
             detail: DeviceDetail.Change(
                 badge: detail?.badge, language: detail?.language, timeZone: detail?.timeZone,
                 encryptionKeys: registration.detail.encryptionKeys ?? detail?.encryptionKeys),
             profile: try await store.profile(of: old.key, on: old.platformKey).changed(by: registration.profile))
+        merged.mirrorCall = registration.mirrorCall?.with(topics)
+        return merged
     }
 
     /// The device of a UUID on another platform of the same application.
@@ -63,5 +70,14 @@ package struct RegistrationService: Sendable {
         _ uuid: UUID, on platform: Key<Platform>, mirroring call: MirrorCall? = nil
     ) async throws {
         try await store.unregister(uuid, on: platform, as: .optedOut, mirroring: call)
+    }
+}
+
+extension MirrorCall {
+    /// The app's update with all topics of its device. The user id, which the app signs, cannot be added.
+    fileprivate func with(_ topics: Set<String>) -> MirrorCall {
+        guard case .object(var members)? = try? JSONValue(json: body) else { return self }
+        members["tags"] = .strings(topics.sorted())
+        return MirrorCall(.put, body: JSONValue.object(members).encoded)
     }
 }

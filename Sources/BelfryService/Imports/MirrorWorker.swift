@@ -128,6 +128,7 @@ package struct MirrorWorker: Service {
                 logger.warning(
                     "the old server refused a registration",
                     metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "status": "\(why)"])
+                sent.dropped += 1
             case .unheard where clock.now - entry.createdAt > MirrorEntry.ageMax:
                 // A call that ends with the process has not failed.
                 try Task.checkCancellation()

@@ -1,6 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 import Metrics
+import NIOCore
 import Synchronization
 
 /// Limits each caller to a part of the resources that all callers share, so that none can exhaust them.
@@ -78,6 +79,36 @@ package final class ConcurrencyLimiter: Sendable {
         }
         return try await holding(.uploads, (bytes + 1_023) / 1_024, for: try await holder(), handler)
     }
+
+    /// Like `uploading`. A body of unknown length is read here, and is not counted while it is small: the Android SDK announces no length.
+    ///
+    /// - Parameter handler: gets the request to read the body from.
+    package func receiving(
+        _ request: Request, atMost bytesMax: Int, for holder: @autoclosure () async throws -> ShareHolder,
+        _ handler: (Request) async throws -> Response
+    ) async throws -> Response {
+        guard request.isOfUnknownLength else {
+            return try await uploading(request, atMost: bytesMax, for: try await holder()) {
+                try await handler(request)
+            }
+        }
+        try request.demandPlainBody()
+        var (body, lease) = (ByteBuffer(), ShareLease?.none)
+        defer { lease?.end() }
+        var parts = request.body.makeAsyncIterator()
+        // The handler refuses a longer one.
+        while body.readableBytes <= bytesMax {
+            let part: ByteBuffer?
+            do { part = try await parts.next() } catch { throw BodyUnreadable(cause: error) }
+            guard let part else { break }
+            body.writeImmutableBuffer(part)
+            guard lease == nil, body.readableBytes > Self.smallBodyBytes else { continue }
+            lease = try take(.uploads, (bytesMax + 1_023) / 1_024, for: try await holder())
+        }
+        var received = request
+        received.body = RequestBody(buffer: body)
+        return try await handler(received)
+    }
 }
 
 /// A part of a share, which is returned when it ends, or when it is released.
@@ -118,12 +149,16 @@ extension ShareHolder {
 }
 
 extension Request {
+    private var bodyLength: Int? { headers.value(.contentLength).flatMap { Int($0) } }
+
+    /// Whether a body may come whose head does not state its length.
+    fileprivate var isOfUnknownLength: Bool {
+        bodyLength == nil && (![.get, .head, .delete].contains(method) || headers.contains(.transferEncoding))
+    }
+
     /// The bytes that the body may take; nil without a body. A longer body is refused before it is read.
     fileprivate func bodyBytes(atMost limit: Int) -> Int? {
-        guard ![.get, .head, .delete].contains(method) || headers.contains(.transferEncoding) else {
-            return headers.value(.contentLength).flatMap { Int($0) }.map { min(max($0, 0), limit) }
-        }
-        return headers.value(.contentLength).flatMap { Int($0) }.map { min(max($0, 0), limit) } ?? limit
+        isOfUnknownLength ? limit : bodyLength.map { min(max($0, 0), limit) }
     }
 }
 

@@ -102,16 +102,19 @@ package struct PCFRoutes: Sendable {
         router.serve(path, handlers)
     }
 
-    /// - Parameter handler: also gets the device UUID in the path; nil when there is none, or it is malformed.
-    private func asPlatform(
+    /// - Parameters:
+    ///   - bytesMax: the longest body; nil for that of the options.
+    ///   - handler: also gets the device UUID in the path; nil when there is none, or it is malformed.
+    func asPlatform(
+        atMost bytesMax: Int? = nil,
         _ handler: @escaping @Sendable (Request, UUID?, Platform, Logger) async throws -> Response
     ) -> Handler {
         { [authenticator, shares, options, store] request, context in
             let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(text: $0) }
-            return try await shares.uploading(
-                request, atMost: options.bodyBytesMax, for: try await .of(platform, in: store)
-            ) { try await handler(request, uuid, platform, context.logger) }
+            return try await shares.receiving(
+                request, atMost: bytesMax ?? options.bodyBytesMax, for: try await .of(platform, in: store)
+            ) { try await handler($0, uuid, platform, context.logger) }
         }
     }
 
@@ -129,7 +132,7 @@ package struct PCFRoutes: Sendable {
         { [authenticator, idempotency, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
             let holder = ShareHolder(application)
-            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: holder) {
+            return try await shares.receiving(request, atMost: options.bodyBytesMax, for: holder) { request in
                 guard request.method == .post else { return try await handler(request, application, context) }
                 return try await idempotency.run(
                     request, context, by: Principal(application), isRepeatable: isRepeatable

@@ -33,7 +33,7 @@ extension PCF {
             _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader
         ) throws(InvalidInput) {
             switch key {
-            case "locations": locations = try reader.integers(key)
+            case "locations": locations = try Self.locations(key, from: &reader)
             case "location_groups": groups = try reader.integers(key)
             case "trigger_type": trigger = try Self.word(try reader.string(key), key)
             case "platform": platform = try Self.word(try reader.string(key), key)
@@ -49,6 +49,27 @@ extension PCF {
             default:
                 try unknown.take(key, of: "a geofence", known: Self.fields, from: &reader, &ignored)
             }
+        }
+
+        /// The ids of locations, or the locations of an answer.
+        private static func locations(_ field: String, from reader: inout JSONReader) throws(InvalidInput) -> [Int64]? {
+            if try reader.null() { return nil }
+            var ids: [Int64] = []
+            try reader.array(field) { reader, index throws(InvalidInput) in
+                let isAnswer = reader.isAtObject()
+                let name = "\(field)[\(index)]" + (isAnswer ? ".id" : "")
+                var id: Int64?
+                if isAnswer {
+                    try reader.object(name) { reader, key throws(InvalidInput) in
+                        if key == "id" { id = try reader.integer(name) } else { try reader.skip() }
+                    }
+                } else {
+                    id = try reader.integer(name)
+                }
+                guard let id else { throw InvalidInput(field: name, "has to be a whole number, it is null") }
+                ids.append(id)
+            }
+            return ids
         }
 
         /// Mistakes that the caller should learn of, since a geofence that no device shows is accepted, as in PCF. Throws on a misspelt

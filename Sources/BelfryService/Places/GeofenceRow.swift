@@ -190,6 +190,21 @@ enum GeofenceStatements {
          WHERE group_id = $1 AND phase = 1
         """
 
+    /// A geofence that is not over, uses the group and has too many locations. Scans `geofence_group_group`.
+    static let overfull: SQLText = """
+        SELECT geofence.id /* geofences.overfull */
+          FROM geofence_group JOIN geofence ON geofence.id = geofence_group.geofence_id
+         WHERE geofence_group.group_id = $1 AND due_at_ms IS NOT NULL
+           AND (SELECT count(*)
+                  FROM (SELECT location_id FROM geofence_location WHERE geofence_location.geofence_id = geofence.id
+                         UNION
+                        SELECT location_id
+                          FROM geofence_group AS other
+                               JOIN location_group_member ON location_group_member.group_id = other.group_id
+                         WHERE other.geofence_id = geofence.id) AS watched) > $2
+         LIMIT 1
+        """
+
     /// A few of those that use it, to name them. Scans `geofence_group_group`.
     static let usingGroup: SQLText = """
         SELECT geofence_id /* geofences.using_group */
@@ -218,8 +233,11 @@ enum GeofenceStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    static let wasShown: SQLText = """
-        SELECT 1 /* geofences.was_shown */ FROM geofence WHERE id = $1 AND changed_at_ms IS NOT NULL
+    /// Whether a geofence that devices may have is not as it was created.
+    static let wasChanged: SQLText = """
+        SELECT updated_at_ms > created_at_ms /* geofences.was_changed */
+          FROM geofence
+         WHERE id = $1 AND changed_at_ms IS NOT NULL
         """
 
     /// Scans `geofence_live`.

@@ -86,21 +86,31 @@ struct GeofenceWriter<Session: WriteSession> {
 
     /// A geofence that some device may have is recorded as deleted.
     func delete(_ geofence: GeofenceHead) throws {
-        let wasShown = try session.prepared(GeofenceStatements.wasShown).hasRow(geofence.key)
+        let wasChanged = try session.prepared(GeofenceStatements.wasChanged).first(geofence.key, as: { $0.bool(0) })
         let bytes = try session.prepared(GeofenceStatements.bytes).count(geofence.key)
         try clear(geofence.key)
         try session.prepared(GeofenceStatements.delete).send(geofence.key)
         session.note(-1, .geofences, of: application)
         session.note(-bytes, .content, of: application)
-        guard wasShown else { return }
-        try session.prepared(DeletionStatements.insert).send(
-            application, nextStamp(), geofence.key, geofence.expiresAt)
+        guard let wasChanged else { return }
+        // A device that was off may know a later end.
+        let end = wasChanged ? max(geofence.expiresAt, now + GeofenceLimits.deletionKept) : geofence.expiresAt
+        try session.prepared(DeletionStatements.insert).send(application, nextStamp(), geofence.key, end)
         if geofence.phase == .active { try notify([geofence.platform]) }
     }
 
     /// Restamps all geofences that use a location, which change when it moves.
     func restampThose(using location: Key<Location>) throws {
         try restamp(try session.prepared(GeofenceStatements.activeUsing).all(location, as: User.init))
+    }
+
+    /// Throws where a geofence that uses a group would have more locations than a device watches.
+    func checkThose(using group: Key<LocationGroup>) throws {
+        let most = GeofencePlan.locationsMax
+        let overfull = try session.prepared(GeofenceStatements.overfull).first(group, most) { $0.integer(0) }
+        guard let overfull else { return }
+        throw InvalidInput(
+            field: "location_ids", "give geofence \(overfull) more locations with its others than the limit, \(most)")
     }
 
     /// Restamps all geofences that use a group, which change when it has other locations.

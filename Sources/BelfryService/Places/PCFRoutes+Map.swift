@@ -10,8 +10,16 @@ extension PCFRoutes {
         let geofences = PCF.Geofences(store: store, clock: clock, options: options, places: services.places)
         addGeofences(geofences, to: router)
         let analytics = PCF.Analytics(store: store, options: options)
-        serve("v1/geofences", on: router, [.get: asPlatform { try await geofences.updates($0, on: $1) }])
-        serve("v1/analytics", on: router, [.post: asPlatform { try await analytics.record($0, on: $1) }])
+        serve(
+            "v1/geofences", on: router,
+            [.get: asPlatform { request, _, platform, _ in try await geofences.updates(request, on: platform) }])
+        serve(
+            "v1/analytics", on: router,
+            [
+                .post: asPlatform(atMost: analytics.bodyBytesMax) { request, _, platform, _ in
+                    try await analytics.record(request, on: platform)
+                }
+            ])
     }
 
     private func addLocations(_ locations: PCF.Locations, to router: Router<APIContext>) {
@@ -65,17 +73,6 @@ extension PCFRoutes {
             ])
     }
 
-    private func asPlatform(
-        _ handler: @escaping @Sendable (Request, Platform) async throws -> Response
-    ) -> Handler {
-        { [authenticator, shares, options, store] request, context in
-            let platform = try await authenticator.platform(of: request, context)
-            return try await shares.uploading(
-                request, atMost: options.bodyBytesMax, for: try await .of(platform, in: store)
-            ) { try await handler(request, platform) }
-        }
-    }
-
     /// Handlers of paths that contain the integer key of a `Noun`.
     private struct Keyed<Noun>: Sendable {
         let name: String
@@ -92,9 +89,9 @@ extension PCFRoutes {
                 guard let key = Int64(text) else {
                     throw APIError(.notFound, "This application has no \(noun) '\(text)'")
                 }
-                return try await routes.shares.uploading(
+                return try await routes.shares.receiving(
                     request, atMost: routes.options.bodyBytesMax, for: ShareHolder(application)
-                ) { try await handler(request, Key(key), application) }
+                ) { try await handler($0, Key(key), application) }
             }
         }
     }

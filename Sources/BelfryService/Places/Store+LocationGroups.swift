@@ -52,7 +52,9 @@ extension Store {
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.add(plan.locations, to: key)
             if plan.locations != old.plan.locations {
-                try GeofenceWriter(session: session, application: application).restampThose(using: key)
+                let writer = GeofenceWriter(session: session, application: application)
+                if !Set(plan.locations).isSubset(of: old.plan.locations) { try writer.checkThose(using: key) }
+                try writer.restampThose(using: key)
             }
             return LocationGroup(
                 key: key, name: plan.name, summary: plan.summary, locations: locations, createdAt: old.createdAt,

@@ -59,6 +59,15 @@ import Testing
         #expect(triggers.map(\.count) == [1])
     }
 
+    @Test func `a batch longer than other bodies is accepted`() async throws {
+        let (server, device, push) = try await prepare()
+        let event = event("push_notification_received", device, push, at: "1500000000")
+        let body = #"{"events":[\#(Array(repeating: event, count: 6_000).joined(separator: ","))]}"#
+        #expect(body.utf8.count > PCF.Options().bodyBytesMax)
+        #expect(try await server.send(.post, "/v1/analytics", as: .android, body).status == 200)
+        #expect(try await server.store.counts(of: push.key)[server.fcm.key] == [.received: 1])
+    }
+
     @Test func `a batch that is sent again counts once`() async throws {
         let (server, device, push) = try await prepare()
         let event = event("push_notification_received", device, push, at: "1500000000")

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import BelfryService
@@ -171,6 +172,26 @@ import Testing
         }
     }
 
+    @Test func `a deletion during provisioning leaves no application`() async throws {
+        let store = try SQLiteStore.temporary(clock: ManualClock())
+        let author = AuditAuthor.broker(address: nil)
+        let writes = Mutex(0)
+        let interrupted = InterceptedStore(store) { access in
+            guard access == .write else { return }
+            let count = writes.withLock { count in
+                count += 1
+                return count
+            }
+            // The first write is that of the instance, the second that of its application.
+            if count == 2 { try await Services(store, clock: store.clock).broker.deprovision("i-1", by: author) }
+        }
+        let broker = Services(interrupted, clock: store.clock).broker
+        await #expect(throws: BrokerError.self) {
+            try await broker.provision("i-1", .application, named: try Name("Bakery"), request: "{}", by: author)
+        }
+        #expect(try await store.applications().isEmpty)
+    }
+
     @Test func `an instance can be renamed, and keeps its plan`() async throws {
         try await Self.with { platform in
             _ = try await platform.send(.put, Self.instance, Self.order())
@@ -178,6 +199,8 @@ import Testing
             let renamed = try await platform.send(.patch, Self.instance, service + #","parameters":{"name":"Dairy"}}"#)
             #expect(renamed.status == 200)
             #expect(try await platform.store.applications().map(\.name) == ["Dairy"])
+            let shown = try await platform.send(.get, Self.instance)
+            #expect(shown["parameters"] == .object(["name": .string("Dairy")]))
             let moved = try await platform.send(
                 .patch, Self.instance, service + #","plan_id":"\#(BrokerPlan.tenant.id)"}"#)
             #expect(moved.status == 422)

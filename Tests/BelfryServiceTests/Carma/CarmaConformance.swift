@@ -85,6 +85,30 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a fresh registration is not overwritten by an older reading`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, application) = (fixture.store, fixture.application.key)
+            let device = try await store.register(.sample(1), as: nil, on: fixture.platform)
+            func row(_ invalidation: CarmaDevice.Invalidation = .none) -> CarmaDevice {
+                CarmaDevice(
+                    applicationKey: application, contact: "a", token: "t", platformKey: fixture.platform.key,
+                    device: device.ownUUID, invalidation: invalidation,
+                    invalidatedAt: invalidation == .none ? nil : Instant(milliseconds: 5))
+            }
+            try await store.note(row())
+            try await store.unregister(device.uuid, on: fixture.platform.key)
+            let gone = try await store.device(device.uuid, on: fixture.platform.key)
+            _ = try await store.register(.sample(1), as: device.uuid, on: fixture.platform)
+            #expect(try await store.note(row(.byProvider), insteadOf: row(), readWith: gone) == false)
+            #expect(try await store.carmaDevices(of: "a", application) == [row()])
+            try await store.unregister(device.uuid, on: fixture.platform.key)
+            #expect(try await store.note(row(.byProvider), insteadOf: row(), readWith: gone))
+            #expect(try await store.note(row(.replaced), insteadOf: row(), readWith: gone) == false)
+            #expect(try await store.carmaDevices(of: "a", application) == [row(.byProvider)])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a message is found by page, read once, latest kept`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, application) = (fixture.store, fixture.application.key)

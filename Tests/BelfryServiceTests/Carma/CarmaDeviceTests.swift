@@ -143,6 +143,22 @@ import Testing
         }
     }
 
+    @Test func `a token that came back can be invalidated`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact("PUT", CarmaServer.devices, Self.minimal)
+            let device = try #require(try await server.devices(.android).first)
+            try await server.store.unregister(device.uuid, on: device.platformKey)
+            _ = try await server.contact("GET", CarmaServer.devices + "/abcabc123123")
+            _ = try await server.store.register(
+                try Registration(
+                    token: try #require(device.token), about: device.about, customUserID: .set("abcabc123123"),
+                    topics: .keep), as: device.uuid, on: try #require(server.platforms[.android]))
+            let contact = try await server.contact("PUT", CarmaServer.devices + "/invalidation", Self.minimal)
+            #expect(fates(contact) == ["abc123abc123kmlkmlkml": 1])
+            #expect(try await server.devices(.android).map(\.isActive) == [false])
+        }
+    }
+
     @Test(arguments: [
         ("lars%40compost.se", "lars@compost.se"), ("lars+x@compost.se", "lars+x@compost.se"), ("a+b", "a b"),
         ("a%20b", "a b"), ("invalidation", "invalidation"), ("a%2Fb", "a/b"),

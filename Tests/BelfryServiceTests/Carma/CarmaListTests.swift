@@ -166,6 +166,29 @@ import Testing
         }
     }
 
+    @Test func `a replacing list spares the contacts of refused lines`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await Self.bring(server, "originalId|city\n1|a\n2|b\n3|c\n")
+            func active() async throws -> [UserAttribute?] {
+                var active: [UserAttribute?] = []
+                for id in ["1", "2", "3"] { active.append(try await Self.user(id, server)?["active"]) }
+                return active
+            }
+            server.clock.advance(by: .seconds(1))
+            // A line without an id may be that of any contact.
+            _ = try await Self.bring(server, "originalId|city\n1|a\n|b\n", "REPLACE")
+            #expect(try await active() == [.flag(true), nil, nil])
+            server.clock.advance(by: .seconds(1))
+            let bad = "originalId|devicetoken\n2|größe\n"
+            let failed = try await Self.bring(server, bad, "REPLACE")
+            #expect(failed["status"] == .string("ERROR"))
+            #expect(try await active() == [.flag(true), nil, nil])
+            server.clock.advance(by: .seconds(1))
+            _ = try await Self.bring(server, bad + "1\n", "REPLACE")
+            #expect(try await active() == [.flag(true), nil, .flag(false)])
+        }
+    }
+
     @Test func `an empty list fails its batch and may be resent`() async throws {
         try await CarmaServer.with { server in
             let batch = try await Self.bring(server, "originalId;city\n1;a\n")
@@ -227,9 +250,12 @@ import Testing
             let id = try #require(made["id"]?.stringValue)
             let text = "originalId\n" + String(repeating: "1", count: Carma.listBytesMax)
             #expect(try await server.send("POST", "\(Self.list)/recipients/\(id)", text).status == 413)
-            let rows = "originalId\n" + String(repeating: "1\n", count: Carma.listLinesMax)
-            let refused = try await server.send("POST", "\(Self.list)/recipients/\(id)", rows)
-            #expect(refused.status == 413 && refused.body.contains("the limit is 100000"))
+            for end in ["\n", "\r", "\r\n"] {
+                let rows = "originalId\(end)" + String(repeating: "1\(end)", count: Carma.listLinesMax)
+                let refused = try await server.send("POST", "\(Self.list)/recipients/\(id)", rows)
+                #expect(refused.status == 413 && refused.body.contains("has 100001 lines, the limit is 100000"))
+                #expect(!refused.body.contains("parts"))
+            }
         }
     }
 }

@@ -145,10 +145,24 @@ import Testing
             #expect(try await Self.pushes(server).isEmpty)
             let schedules = try await server.store.schedules(of: server.application.key, after: nil, limit: 9)
             #expect(schedules.map(\.dueAt) == [CarmaServer.now + .seconds(3_600)])
+            let messages = try await server.store.carmaMessages(of: "o", server.application.key)
+            #expect(messages.map(\.sentAt) == schedules.map(\.dueAt))
             let past = Self.request.replacing("null", with: #""2017-07-14T02:40:00+0200""#)
             let refused = try await server.send("POST", Self.trigger(server), past)
             #expect(refused.status == 400 && refused.body.contains("deliveryTime"), "\(refused.body)")
             #expect(try await Self.pushes(server).isEmpty)
+        }
+    }
+
+    @Test func `a refused message leaves the history empty`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let long = String(repeating: "y", count: 40_000)
+            let answer = try await server.send(
+                "POST", Self.trigger(server), #"{"originalId":"o","properties":{"food":"\#(long)"}}"#)
+            #expect(answer.status == 400, "\(answer)")
+            #expect(try await Self.pushes(server).isEmpty)
+            #expect(try await server.store.carmaMessages(of: "o", server.application.key).isEmpty)
         }
     }
 

@@ -14,6 +14,20 @@ import Testing
         "os":"android-fcm","os_version":"7.1.2","registration_token":"fcm-token-1","custom_user_id":""}
         """
 
+    @Test func `a move to another platform is mirrored with all tags`() async throws {
+        var server = try await TestServer()
+        server.options.mirrored = .all
+        let uuid = try await server.device("token-1", on: .android, #","tags":["a","b"]"#)
+        let token = String(repeating: "0a", count: 32)
+        let reply = try await server.send(
+            .put, "/v1/registration/\(uuid.lowercased)", as: .iPhone,
+            #"{"registration_token":"\#(token)","tags":{"subscribe":["c"],"unsubscribe":["a"]}}"#)
+        #expect(reply.status == 200, "\(reply)")
+        let calls = try await server.store.mirrorEntries(limit: 9).map(\.call)
+        #expect(calls.map(\.method) == [.post, .put, .put, .delete])
+        #expect(try JSONValue(json: calls[2].body)["tags"] == .strings(["b", "c"]))
+    }
+
     @Test func `an android device registers and reads itself back`() async throws {
         let server = try await TestServer()
         let reply = try await server.register(Self.androidPost, on: .android)

@@ -78,6 +78,20 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a refused change counts as dropped`(engine: Engine) async throws {
+        let (dropped, log) = (DroppedEntries(), CapturedLog())
+        try await TestStore.play(on: engine, observer: dropped) { fixture in
+            try await fixture.mirror(1, of: [1])
+            try await fixture.mirror(2, of: [1])
+            let server = ScriptedMirror { $0 == 1 ? .refused(400) : .heard(nil) }
+            #expect(await fixture.rounds(1, to: server, log) == [.more])
+            #expect(server.bodies == [1, 2])
+            #expect(try await fixture.store.mirrorBacklog() == 0)
+            #expect(dropped.count.load(ordering: .relaxed) == 1)
+        }
+    }
+
     @Test(arguments: DamageableEngine.allCases)
     func `a damaged entry goes, and the next is sent`(engine: DamageableEngine) async throws {
         try await engine.damageable { damageable in

@@ -122,6 +122,27 @@ import Testing
         }
     }
 
+    /// The clock of the server stands at 2023-11-14T22:13:20Z.
+    @Test(arguments: [
+        #""send_at":"2023-11-14T22:13:30Z""#, #""send_at":{"local":"2023-12-24T09:00"}"#,
+        #""recurrence":{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"Europe/Vienna"}"#,
+    ])
+    func `an interrupted request for a schedule is not repeated`(time: String) async throws {
+        let server = try await TestAdminServer()
+        let path = "apps/\(try await server.resources("shop").application.uuid.lowercased)/pushes"
+        func send() async throws -> TestAnswer {
+            try await server.send(
+                .post, path, #"{"message":{"body":"Hi"},"target":{"everyone":true},\#(time)}"#,
+                headers: [.idempotencyKey: "a"])
+        }
+        #expect(try await send().status == 201)
+        try await server.loseAnswers()
+        // The first one is due by then, and nothing may be sent in its place.
+        server.clock.advance(by: .seconds(40))
+        let again = try await send()
+        #expect(again.status == 409 && again.text.contains("take a new key"), "\(again)")
+    }
+
     @Test func `the answer is stored sealed`() async throws {
         let server = try await TestServer()
         let reply = try await push(server, key: "a")

@@ -139,6 +139,23 @@ import Testing
         #expect(shares.used(of: .uploads) == 0)
     }
 
+    @Test func `a body of unknown length counts once it is large`() async throws {
+        let shares = ConcurrencyLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
+        let holder = ShareHolder(application: Key(1), tenant: nil)
+        for (length, used) in [(0, 0), (64 << 10, 0), ((64 << 10) + 1, 1_024)] {
+            let request = Request(
+                head: HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/v1/registration"),
+                body: RequestBody(buffer: ByteBuffer(repeating: 0x20, count: length)))
+            _ = try await shares.receiving(request, atMost: 1 << 20, for: holder) { request in
+                #expect(shares.used(of: .uploads) == used)
+                let bytes = try await request.bytes(atMost: 1 << 20)
+                #expect(bytes.count == length)
+                return Response(status: .ok)
+            }
+        }
+        #expect(shares.used(of: .uploads) == 0)
+    }
+
     private func nothing(_ shares: ConcurrencyLimiter, _ request: Request, _ holder: ShareHolder) async throws {
         _ = try await shares.uploading(request, atMost: 1 << 20, for: holder) { Response(status: .ok) }
     }

@@ -32,6 +32,10 @@ import X509
             .post, "apps/\(own.application.uuid.lowercased)/open-endpoints", as: key,
             #"{"kind":"acrobits-mediator","allowed":["0.0.0.0/0"],"options":{"plain_path":"true"}}"#)
         #expect(endpoint.status == 201 && endpoint.text.contains(#""plain_path":false"#), "\(endpoint.text)")
+        let asked = try await server.send(
+            .post, "apps/\(own.application.uuid.lowercased)/open-endpoints", as: key,
+            #"{"kind":"acrobits-mediator","allowed":["0.0.0.0/0"],"plain_path":true}"#)
+        #expect(asked.status == 403, "\(asked)")
         #expect(try await server.store.plainOpenEndpoints(.acrobitsMediator).isEmpty)
         let plain = try await Self.mediator(server, own.application)
         #expect(plain.status == 201 && plain.text.contains(#""/pnm2/send""#), "\(plain.text)")

@@ -83,6 +83,32 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a group does not outgrow a geofence of it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            var places: [Key<Location>] = []
+            for number in 0...GeofencePlan.locationsMax { places.append(try await fixture.locate("\(number)").key) }
+            let own = places.removeLast()
+            let group = try await store.create(
+                try LocationGroupPlan(name: "many", summary: "", locations: Array(places.dropLast())), of: mine)
+            let geofence = try await store.create(
+                try .around([own], groups: [group.key], expiresAt: fixture.clock.now + .seconds(3_600)), of: mine)
+            func change(to locations: [Key<Location>]) async throws -> LocationGroup? {
+                try await store.update(group.key, of: mine) {
+                    try LocationGroupPlan(name: $0.name, summary: "", locations: locations)
+                }
+            }
+            let refusal = InvalidInput(
+                field: "location_ids",
+                "give geofence \(geofence.key) more locations with its others than the limit, 100")
+            await #expect(throws: refusal) { try await change(to: places) }
+            #expect(try await store.locationGroup(group.key, of: mine)?.locations.count == 99)
+            #expect(try await change(to: Array(places.dropLast()) + [own])?.locations.count == 100)
+            #expect(try await store.geofence(geofence.key, of: mine)?.locations.count == 100)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `another application's location is refused by its list position`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let stranger = try await fixture.store.create(.named("stranger"))
@@ -285,6 +311,21 @@ import Testing
             #expect(try await fixture.updates(since: since).gone == [geofence.key])
             _ = try await fixture.store.deleteExpired(.geofences, before: end + .milliseconds(1))
             #expect(try await fixture.updates(since: since).gone.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a deletion outlasts the end that devices know`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let geofence = try await fixture.fence([try await fixture.locate()], expiresIn: .seconds(60 * 86_400))
+            let since = try await fixture.updates().lastModified
+            fixture.clock.advance(by: .seconds(1))
+            let end = fixture.clock.now + .seconds(60)
+            _ = try await store.update(geofence.key, of: mine) { try $0.with(expiresAt: end) }
+            #expect(try await store.delete(geofence.key, of: mine))
+            _ = try await store.deleteExpired(.geofences, before: geofence.plan.expiresAt + .milliseconds(1))
+            #expect(try await fixture.updates(since: since).gone == [geofence.key])
         }
     }
 }

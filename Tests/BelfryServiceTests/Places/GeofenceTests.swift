@@ -36,6 +36,8 @@ import Testing
         let changed = try await server.send(.put, "/v1/geofence/\(id)", #"{"trigger_type":"EXIT","tags":[]}"#)
         #expect(changed["trigger_type"] == .string("exit") && changed["tags"] == .array([]))
         #expect(changed["data"] == expected["data"] && changed["updated_at"] == .integer(1_400_000_001_000))
+        let again = try await server.send(.put, "/v1/geofence/\(id)", changed.text)
+        #expect(again.status == 200 && again["locations"] == changed["locations"], "\(again)")
         #expect(try await server.send(.delete, "/v1/geofence/\(id)").status == 204)
         #expect(try await server.send(.get, "/v1/geofence/\(id)").status == 404)
         #expect(try await server.send(.put, "/v1/geofence/\(id)", "{}").status == 404)
@@ -56,6 +58,7 @@ import Testing
             "locations[0] is 99, this application has no such location"
         ),
         (#"{"locations":[null]}"#, "locations[0] has to be a whole number, it is null"),
+        (#"{"locations":[{}]}"#, "locations[0].id has to be a whole number, it is null"),
         (#"{"trigger_type":"stay"}"#, "trigger_type is 'stay', it has to be one of enter, exit"),
         (#"{"platform":"windows8"}"#, "platform is 'windows8', it has to be one of all, ios, android, android-fcm"),
         (#"{"data":"object"}"#, "data has to be an object, it is a string"),
