@@ -13,12 +13,27 @@ enum AdminBackend: Sendable {
     ///
     /// - Parameter path: below `/admin/v1`, with its query.
     func ask(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSONValue? {
+        try await exchange(method, path, body).reply
+    }
+
+    /// Changes a thing by what it is. A change by somebody else meanwhile refuses it.
+    ///
+    /// - Parameter change: makes the body of the PATCH of what GET answers.
+    func edit(_ path: String, _ change: (JSONValue?) throws -> JSONObject) async throws -> JSONValue? {
+        let found = try await exchange("GET", path)
+        return try await exchange("PATCH", path, try change(found.reply), ifMatch: found.tag).reply
+    }
+
+    private func exchange(
+        _ method: String, _ path: String, _ body: JSONObject? = nil, ifMatch tag: String? = nil
+    ) async throws -> (reply: JSONValue?, tag: String?) {
         switch self {
         case .local(let service, let absence):
             let api = LocalAdminAPI(
                 service: service, logger: Logger(label: "belfry"), absence: absence)
-            return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])
-        case .remote(let client): return try await client.ask(method, path, body)
+            return try await api.exchange(
+                method, path, body.map { JSONValue.object($0).encoded } ?? [], ifMatch: tag)
+        case .remote(let client): return try await client.ask(method, path, body, ifMatch: tag)
         }
     }
 

@@ -50,9 +50,9 @@ struct AdminClient: Sendable {
     func send<Body: Decodable>(
         _ method: String, _ path: String, _ body: JSONObject? = nil
     ) async throws -> Body {
-        let bytes = try await exchange(method, path, body)
+        let reply = try await exchange(method, path, body)
         do {
-            return try JSONDecoder().decode(Body.self, from: bytes)
+            return try JSONDecoder().decode(Body.self, from: Data(reply.body))
         } catch {
             throw AdminFault("\(name) does not speak the admin API of this version: \(error)")
         }
@@ -61,33 +61,52 @@ struct AdminClient: Sendable {
     /// Sends bytes as they are, and reads the reply.
     func upload<Body: Decodable>(_ method: String, _ path: String, _ bytes: [UInt8]) async throws -> Body {
         let reply = try await exchange(method, path, (type: "application/octet-stream", bytes: bytes))
-        return try JSONDecoder().decode(Body.self, from: reply)
+        return try JSONDecoder().decode(Body.self, from: Data(reply.body))
     }
 
-    /// Asks, and reads the answer as any JSON; nil where there is none.
-    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
-        let bytes = try await exchange(method, path, body)
-        return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(name)")
-    }
-
-    private func exchange(_ method: String, _ path: String, _ body: JSONObject?) async throws -> Data {
-        try await exchange(
-            method, path, body.map { (type: "application/json", bytes: JSONValue.object($0).encoded) })
+    /// Asks, and reads the answer as any JSON, nil where there is none, and its entity tag.
+    ///
+    /// - Parameter tag: the version to change; nil for any.
+    func ask(
+        _ method: String, _ path: String, _ body: JSONObject?, ifMatch tag: String? = nil
+    ) async throws -> (reply: JSONValue?, tag: String?) {
+        let response = try await exchange(method, path, body, ifMatch: tag)
+        let bytes = response.body
+        let reply = bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(name)")
+        return (reply, response.headers.first(name: "etag"))
     }
 
     private func exchange(
-        _ method: String, _ path: String, _ body: (type: String, bytes: [UInt8])?
-    ) async throws -> Data {
+        _ method: String, _ path: String, _ body: JSONObject?, ifMatch tag: String? = nil
+    ) async throws -> OutboundResponse {
+        try await exchange(
+            method, path, body.map { (type: "application/json", bytes: JSONValue.object($0).encoded) }, ifMatch: tag)
+    }
+
+    private func exchange(
+        _ method: String, _ path: String, _ body: (type: String, bytes: [UInt8])?, ifMatch tag: String? = nil
+    ) async throws -> OutboundResponse {
         var headers = ["authorization": "Bearer \(key)"]
         headers["content-type"] = body?.type
-        let response: OutboundResponse
-        do {
-            response = try await http.ask(method, "\(base)/admin/v1/\(path)", headers, body?.bytes ?? [])
-        } catch {
-            throw AdminFault("the server at \(name) \(words(for: error))")
+        headers["if-match"] = tag
+        if method == "POST" { headers["idempotency-key"] = UUID().lowercased }
+        let (url, bytes) = ("\(base)/admin/v1/\(path)", body?.bytes ?? [])
+        var answer = await http.answer(method, url, headers, bytes)
+        // By its key a POST whose answer was lost gets that answer, or a 409 where the server does not know it.
+        if method == "POST", case .unknown = answer,
+            case .response(let again) = await http.answer(method, url, headers, bytes), again.status != 409
+        {
+            answer = .response(again)
         }
-        guard (200..<300).contains(response.status) else { throw refusal(response) }
-        return Data(response.body)
+        switch answer {
+        case .response(let response):
+            guard (200..<300).contains(response.status) else { throw refusal(response) }
+            return response
+        case .unprocessed(let fault): throw AdminFault("the server at \(name) \(words(for: fault))")
+        case .unknown(let fault):
+            let fate = method == "GET" ? "" : "; it is not known whether the request took effect"
+            throw AdminFault("the server at \(name) \(words(for: fault))\(fate)")
+        }
     }
 
     private func words(for fault: OutboundFault) -> String {
@@ -123,6 +142,9 @@ struct AdminFault: Error, CustomStringConvertible {
     let status: Int?
 
     init(_ description: String, status: Int? = nil) { (self.description, self.status) = (description, status) }
+
+    /// Whether the same request may get an answer a little later.
+    var isTransient: Bool { status.map { $0 == 429 || $0 >= 500 } ?? true }
 }
 
 /// Requests of a command to one server, over the connections that providers are posted to by; no proxy is used.
@@ -150,6 +172,16 @@ struct CommandHTTP: Sendable {
     func ask(
         _ method: String, _ url: String, _ headers: [String: String], _ body: [UInt8] = []
     ) async throws(OutboundFault) -> OutboundResponse {
+        switch await answer(method, url, headers, body) {
+        case .response(let response): return response
+        case .unprocessed(let fault), .unknown(let fault): throw fault
+        }
+    }
+
+    /// As `ask`, and tells whether a request without an answer may have been written.
+    func answer(
+        _ method: String, _ url: String, _ headers: [String: String], _ body: [UInt8]
+    ) async -> OutboundAnswer {
         var address = URLComponents(string: url)
         address?.user = nil
         address?.password = nil
@@ -157,10 +189,8 @@ struct CommandHTTP: Sendable {
             method, address?.string ?? url, headers: headers.map { HTTP2Header($0, $1) }, body: body)
         request.tls = tls
         request.answerBytesMax = 16 << 20
-        switch await Outbound(connections: connections).ask(request, deadline: deadline) {
-        case .response(let response): return response
-        case .unprocessed(let fault), .unknown(let fault): throw fault
-        }
+        request.keptHeaders = ["etag"]
+        return await Outbound(connections: connections).ask(request, deadline: deadline)
     }
 }
 

@@ -173,13 +173,18 @@ extension ServerOptions {
     }
 
     private func adminKey(_ environment: [String: String]) throws -> String {
-        if let keyFile { return try SecretFile.contents(of: keyFile, for: "--key-file") }
+        if let keyFile {
+            return try keyFile == "-" ? keyInStandardInput.get() : SecretFile.contents(of: keyFile, for: "--key-file")
+        }
         guard let key = environment["BELFRY_ADMIN_KEY"] else {
             throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }
         return key.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
+
+/// The admin key of `--key-file -`, which a command that asks more than once reads once.
+private let keyInStandardInput = Swift.Result { try SecretFile.contents(of: "-", for: "--key-file") }
 
 /// The option that chooses the output format.
 protocol JSONOption: ParsableArguments {
@@ -278,6 +283,15 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
         }
     }
 
+    /// Changes something of the application by what it is: see `AdminBackend.edit`.
+    func edit(_ path: [String], _ change: (JSONValue?) throws -> JSONObject) async throws -> JSONValue? {
+        try await withBackend { backend in
+            let app = try await uuid(from: backend)
+            let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
+            return try await backend.edit(path, change)
+        }
+    }
+
     /// Prints the first things of a list.
     ///
     /// - Parameters:
@@ -296,7 +310,7 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
             cursor = reply?["next_cursor"]?.stringValue
         } while cursor != nil && rows.count <= limit
         try show(Array(rows.prefix(limit)), columns: columns)
-        if rows.count > limit { Notice.show("\(limit) are shown, and there are more: --limit prints more") }
+        if rows.count > limit { Notice.cut(at: limit) }
     }
 
     func delete(_ path: [String], done: String = "deleted") async throws {

@@ -35,6 +35,9 @@ extension Admin.PlatformReply {
 
 extension Admin.ReceiptReply {
     var isSettled: Bool { state == Receipt.State.settled.rawValue }
+    private var isDamaged: Bool { damaged_batches > 0 || damaged_fan_outs > 0 }
+    /// Whether a part of it waits until a person acts.
+    var needsPerson: Bool { !parked.isEmpty || isDamaged }
     /// How many devices there are, as far as that is known.
     private var audience: String {
         if fanned_out { return devices.grouped }
@@ -70,6 +73,7 @@ extension Admin.ReceiptReply {
         fields += unmatched?.fields ?? []
         if damaged_batches > 0 { fields.append(("damaged_batches", damaged_batches.grouped)) }
         if damaged_fan_outs > 0 { fields.append(("damaged_fan_outs", damaged_fan_outs.grouped)) }
+        if isDamaged { fields.append(("help", "belfry write-off \(receipt_id), where no backup has the rows")) }
         Output.fields(fields)
     }
 }

@@ -129,6 +129,8 @@ extension CommandTests.FirstDayTests {
             #expect(keys.contains(try #require(bound["key_id"])) && keys.contains("app \(app)"), "\(keys)")
             let audit = try await installation.run("audit", "--app", app, "--action", "platform").out
             #expect(audit.contains("platform.create") && !audit.contains("app.create"), "\(audit)")
+            let cut = try await installation.run("audit", "--app", app, "--limit", "1")
+            #expect(cut.err == "warning: 1 are shown, and there are more: --limit prints more\n", "\(cut)")
             let none = try await installation.run("audit", "--until", "2001-01-01T00:00:00Z", "--json").out
             #expect(none == "[\n\n]\n" || none == "[]\n", "\(none)")
         }

@@ -282,6 +282,32 @@ extension ServerTests.ImportTests {
                     "import", "devices", "--app", installation.application, "--format", format, broken)
                 #expect(ended.status != 0 && ended.err.contains(words), "\(ended.err)")
             }
+            func piped(_ text: String) async throws -> Program.Ended {
+                let input = try installation.scratch.write(text, to: "piped")
+                return try await Program.run(
+                    [
+                        "import", "devices", "--app", installation.application, "--format", "pcf", "--verdicts",
+                        installation.scratch.file("piped.csv"), "-",
+                    ] + installation.storageFlags, in: installation.scratch,
+                    behind: ["sh", "-c", "exec \"$0\" \"$@\" < '\(input)'"])
+            }
+            func row(_ digits: String) -> String {
+                #"{"registration_token":"\#(String(repeating: digits, count: 32))","os":"ios"}"#
+            }
+            let cut = try await piped(#"{"registrations":[\#(row("0b"))"#)
+            #expect(cut.status != 0 && cut.err.contains("cannot be read"), "\(cut)")
+            // Another list goes on from nowhere.
+            let other = try await piped(#"{"registrations":[\#(row("0c"))]}"#)
+            #expect(other.status == 0, "\(other)")
+            for digits in ["0b0b0b0b", "0c0c0c0c"] {
+                let found = try await installation.run(
+                    "device", "list", "--app", installation.application, "-q", digits, "--json")
+                #expect(found.out.contains(digits), "\(found)")
+            }
+            let remote = try await Program.run(
+                ["import", "devices", "--app", installation.application, "--format", "csv", "--validate", list],
+                ["BELFRY_SERVER": "http://127.0.0.1:1", "BELFRY_ADMIN_KEY": "key"], in: installation.scratch)
+            #expect(remote.err.contains("--validate works on the server's own machine"), "\(remote)")
             let unknown = try await installation.run(
                 "import", "devices", "--app", installation.application, "--format", "xml", list)
             #expect(unknown.status != 0 && unknown.err.contains("it has to be one of pcf, onesignal"))

@@ -153,15 +153,23 @@ extension OutageTests.PostgresTests {
                     ServiceFault(then: .answer(ScriptedAnswer(APNsReason.internalServerError.rawValue, status: 500))))
                 let server = try await installation.serve()
                 defer { server.endAtOnce() }
-                let (base, management) = try await server.addresses()
-                let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+                let management = try await server.addresses().management
+                let printed = installation.scratch.file("printed")
+                let following = try Program.start(
+                    ["push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow"]
+                        + installation.storageFlags, [:], printingTo: printed,
+                    log: installation.scratch.file("following"))
+                defer { following.endAtOnce() }
+                let push = try await eventually("the receipt is known") {
+                    following.logged.firstMatch(of: #/receipt_id  ([0-9a-f-]+)\n/#).map { String($0.1) }
+                }
                 // The batch waits to be tried again.
                 try await eventually("all were tried") {
                     installation.simulator.script.timesHappened.first.map { $0 >= crowd.count } ?? false
                 }
                 let receipt = { () async throws -> TestInstallation.ReceiptDetails in
                     try TestInstallation.ReceiptDetails(
-                        try await installation.run("receipt", push.lowercased, "--json"))
+                        try await installation.run("receipt", push, "--json"))
                 }
                 try await eventually("it is damaged", every: .milliseconds(200)) {
                     try database.run(#"UPDATE batch SET devices = '\xff', due_at_ms = 0"#)
@@ -171,10 +179,13 @@ extension OutageTests.PostgresTests {
                 try await eventually("the metrics tell") {
                     try await metrics.send("GET", "/metrics").body.contains("belfry_batches_damaged 1.0\n")
                 }
-                #expect(try await installation.run("write-off", push.lowercased).out == "written off: 5 devices\n")
+                try await eventually("it is followed no longer") { !following.isRunning }
+                #expect(following.ending == 2)
+                #expect(try String(contentsOfFile: printed, encoding: .utf8).contains("belfry write-off \(push)"))
+                #expect(try await installation.run("write-off", push).out == "written off: 5 devices\n")
                 let settled = try await receipt()
                 #expect(settled.state == "settled" && settled.counts == ["skipped: damaged": 5])
-                #expect(try await installation.run("write-off", push.lowercased).out == "nothing is damaged\n")
+                #expect(try await installation.run("write-off", push).out == "nothing is damaged\n")
                 try await server.end(SIGTERM)
             }
         }

@@ -1,5 +1,6 @@
 import BelfryServer
 import BelfryService
+import BelfrySimulators
 import BelfryTesting
 import Foundation
 import Testing
@@ -51,11 +52,55 @@ extension ServerTests.RemoteTests {
                 #expect(there.status == 0, "\(arguments): \(there.err)")
                 #expect(there.out == here.out, "\(arguments)")
             }
+            // The second finds its webhook by another request.
+            for words in ["webhook create crm --url https://crm.invalid/ --kinds *", "webhook pause crm"] {
+                let ended = try await Program.run(
+                    words.split(separator: " ").map(String.init)
+                        + ["--app", installation.application, "--server", base, "--key-file", "-"],
+                    in: installation.scratch, behind: ["sh", "-c", "exec \"$0\" \"$@\" < '\(keyFile)'"])
+                #expect(ended.status == 0, "\(words): \(ended)")
+            }
             let created = try await remote("app", "create", "--name", "Dairy", "--json")
             let app = try TestInstallation.Created(created).app_uuid
             #expect(try await remote("app", "delete", app).status == 0)
             try await server.end(SIGTERM)
             #expect(!server.logged.contains(key.key))
+        }
+    }
+
+    @Test func `lost answers double no push and end no following`() async throws {
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
+            installation.simulator.script.add(
+                ServiceFault(then: .answer(ScriptedAnswer("InternalServerError", status: 500))))
+            let key: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let relay = try await Relay.open(to: .port(try #require(URL(string: base)?.port)))
+            let push = ["push", "--app", installation.application, "--topic", "town", "--body", "Hello"]
+            let environment = ["BELFRY_SERVER": "http://127.0.0.1:\(relay.port)", "BELFRY_ADMIN_KEY": key.key]
+            relay.become(.unanswered)
+            let lost = try await Program.run(push, environment, in: installation.scratch)
+            #expect(
+                lost.status != 0 && lost.err.contains("it is not known whether the request took effect"), "\(lost)")
+            #expect(relay.lostAnswers >= 2, "it is asked again")
+            let audit = try await installation.run("audit", "--action", "push.create", "--json").out
+            #expect(audit.components(separatedBy: "push.create").count == 2, "one push: \(audit)")
+            relay.become(.fair)
+            let following = try Program.start(
+                push + ["--follow"], environment, log: installation.scratch.file("following"))
+            defer { following.endAtOnce() }
+            try await eventually("its receipt is named") {
+                following.logged.contains(#/receipt_id  [0-9a-f-]{36}\n/#)
+            }
+            let before = relay.lostAnswers
+            relay.become(.unanswered)
+            try await eventually("looks have no answer") { relay.lostAnswers >= before + 3 }
+            #expect(following.isRunning, "\(following.logged)")
+            try await following.end(SIGKILL)
+            await relay.close()
+            try await server.end(SIGTERM)
         }
     }
 

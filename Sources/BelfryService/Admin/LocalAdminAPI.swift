@@ -28,17 +28,31 @@ package struct LocalAdminAPI: Sendable {
     ///
     /// - Parameter path: below `/admin/v1`, with its query.
     package func answer(_ method: String, _ path: String, _ body: [UInt8] = []) async throws -> JSONValue? {
+        try await exchange(method, path, body).reply
+    }
+
+    /// As `answer`, with the entity tag of the answer.
+    ///
+    /// - Parameter tag: the version to change; nil for any.
+    package func exchange(
+        _ method: String, _ path: String, _ body: [UInt8], ifMatch tag: String? = nil
+    ) async throws -> (reply: JSONValue?, tag: String?) {
         let parts = path.prefix { $0 != "?" }.split(separator: "/")
         for route in routes where route.method.rawValue == method {
             guard let parameters = route.parameters(of: parts) else { continue }
-            let head = HTTPRequest(
+            var head = HTTPRequest(
                 method: route.method, scheme: nil, authority: nil, path: "/\(Admin.root)/\(path)")
+            head.headerFields[.ifMatch] = tag
             let call = Admin.Call(
                 request: Request(head: head, body: .init(buffer: ByteBuffer(bytes: body))), parameters: parameters,
                 key: .local, author: author, bodyBytesMax: Self.bodyBytesMax, logger: logger)
             try route.checkParameters(of: call.request)
-            let bytes = try await route.answer(call).collected()
-            return bytes.isEmpty ? nil : try JSONValue(json: bytes)
+            let response: Response
+            do { response = try await route.answer(call) } catch let conflict as EditConflict {
+                throw APIError(cause: conflict)
+            }
+            let bytes = try await response.collected()
+            return (bytes.isEmpty ? nil : try JSONValue(json: bytes), response.headers[.eTag])
         }
         throw APIError.missing("path of the admin API")
     }

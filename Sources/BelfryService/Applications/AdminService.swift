@@ -99,7 +99,7 @@ extension AdminService {
         let apiKey = UUID().lowercased
         let change = AuditedChange(by: author, "app.replace_api_key", application, grace.details)
         try await store.audited(change) {
-            try await store.replaceAPIKey(of: application.key, with: SecretHash.of(apiKey), graceEnd: graceEnd(grace))
+            try await store.replaceAPIKey(of: application, with: SecretHash.of(apiKey), graceEnd: graceEnd(grace))
         }
         return apiKey
     }
@@ -111,8 +111,7 @@ extension AdminService {
         let secret = try makeSharedSecret(of: application.uuid)
         let change = AuditedChange(by: author, "app.replace_shared_secret", application, grace.details)
         try await store.audited(change) {
-            try await store.replaceSharedSecret(
-                of: application.key, with: secret.sealed, graceEnd: graceEnd(grace))
+            try await store.replaceSharedSecret(of: application, with: secret.sealed, graceEnd: graceEnd(grace))
         }
         return secret.text
     }

@@ -65,8 +65,10 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewDevice.self)
             let platform = try await platform(try body.requiredPlatform(), of: application)
-            let device = try await factory.admin.register(
-                try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
+            let device = try await Self.namingTopics {
+                try await factory.admin.register(
+                    try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
+            }
             registered.increment()
             var ignored = IgnoredFields()
             ignored.remark(device.token, on: platform)
@@ -78,9 +80,19 @@ extension Admin {
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let change = try await call.body(as: DeviceChangeBody.self).change()
-            let device = try await factory.admin.update(device, on: platform, of: application, change, by: call.author)
-            registered.increment()
-            return Response(json: Self.json(device, on: platform))
+            let updated = try await Self.namingTopics {
+                try await factory.admin.update(device, on: platform, of: application, change, by: call.author)
+            }
+            return Response(json: Self.json(updated, on: platform))
+        }
+
+        /// Names the topics that are refused as this API does: the field of a registration is `tags`.
+        private static func namingTopics(_ register: () async throws -> Device) async throws -> Device {
+            do { return try await register() } catch let fault as InvalidInput {
+                throw fault.renamed([
+                    "tags": "topics", "tags.subscribe": "subscribe", "tags.unsubscribe": "unsubscribe",
+                ])
+            }
         }
 
         private static func json(_ device: Device, on platform: Platform) -> ByteBuffer {

@@ -13,12 +13,11 @@ extension AdminService {
         _ device: Device, on platform: Platform, of application: Application, _ change: DeviceChange,
         by author: AuditAuthor
     ) async throws -> Device {
-        guard let token = device.token, device.isActive else {
-            throw StoreError.conflict("the device is not active: it comes back when its app registers again")
-        }
-        let registration = try Registration(
+        guard let token = device.token else { throw StoreError.inactiveDevice }
+        var registration = try Registration(
             token: token, about: Device.About(alias: change.alias), customUserID: change.customUserID,
             topics: change.topics, detail: change.detail, profile: change.profile)
+        registration.isEdit = true
         let line = AuditedChange(
             by: author, "device.update", device.uuid.lowercased, of: Permission.Subject(application))
         return try await store.audited(line) {
@@ -43,6 +42,11 @@ extension AdminService {
             by: author, "device.erase", device.uuid.lowercased, of: Permission.Subject(application))
         try await store.audited(change) { try await store.delete(device, on: platform) }
     }
+}
+
+extension StoreError {
+    static let inactiveDevice = StoreError.conflict(
+        "the device is not active: it comes back when its app registers again")
 }
 
 /// The changes an operator makes to a device.

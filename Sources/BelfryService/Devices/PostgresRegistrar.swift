@@ -295,8 +295,10 @@ struct PostgresRegistrar {
         let named = self.named(entry)
         let holding = Holding(platform: platform, token: entry.registration.token)
         guard entry.imported == nil else { return try decideImport(index, named: named, holder: holders[holding]) }
+        let isEdit = entry.registration.isEdit
+        if isEdit, (named.flatMap { rows[$0]?.row.reach } ?? .inactive) == .inactive { throw StoreError.inactiveDevice }
         if let refusal = refusals[index] { throw refusal }
-        switch RegistrationRules(named: named, holder: holders[holding]) {
+        switch RegistrationRules(named: named, holder: isEdit ? named : holders[holding]) {
         case .create: return try create(index)
         case .update(let key, let evicted): return try update(key, by: entry, evicting: evicted)
         }
@@ -344,7 +346,7 @@ struct PostgresRegistrar {
         if let evicted { evict(evicted) }
         let platform = entry.platform.key
         if let token = old.row.token { holders[Holding(platform: platform, token: token)] = nil }
-        holders[Holding(platform: platform, token: entry.registration.token)] = key
+        if let token = draft.row.token { holders[Holding(platform: platform, token: token)] = key }
         rows[key] = draft
         applied.insert(key)
         if entry.imported == nil, before[key]?.reach == .inactive { rejoined.insert(key) }
@@ -371,12 +373,14 @@ struct PostgresRegistrar {
                 "has \(draft.topics.count) topics with those before, the limit is \(Registration.topicsMax)")
         }
         draft.labels = try registration.labels.applied(to: old.labels)
-        draft.hash = entry.tokenHash
-        draft.row.token = registration.token
-        draft.row.registeredAt = min(entry.imported?.lastSeenAt ?? session.now, session.now)
         draft.row.about = registration.about.filled(from: old.row.about)
-        draft.row.reach = DeviceState(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
-        draft.row.noteRegistration(entry.imported?.updating(old.row), by: entry.named, at: session.now)
+        if !registration.isEdit {
+            draft.hash = entry.tokenHash
+            draft.row.token = registration.token
+            draft.row.registeredAt = min(entry.imported?.lastSeenAt ?? session.now, session.now)
+            draft.row.reach = DeviceState(kind: entry.platform.kind, osVersion: draft.row.about.osVersion)
+            draft.row.noteRegistration(entry.imported?.updating(old.row), by: entry.named, at: session.now)
+        }
         switch registration.customUserID {
         case .keep: break
         case .clear: draft.row.customUserID = nil

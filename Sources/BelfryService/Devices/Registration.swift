@@ -12,6 +12,8 @@ package struct Registration: Sendable, Hashable {
     let profile: DeviceProfile
     /// The request of the app, where an old server is to get it too.
     package var mirrorCall: MirrorCall?
+    /// Whether it is a change by an operator, not by the app. The token, the time and the import mark of the device stay.
+    package var isEdit = false
 
     /// The most topics one device may have, and one push may name.
     /// Source: PCF Push API, "Register a device", LIMITS.

@@ -17,7 +17,8 @@ struct SQLiteRegistrar {
             throw StoreError.unknown("platform \(platform.key)")
         }
         let named = try namedRow()
-        let holder = named?.token == registration.token ? named : try tokenHolder()
+        if registration.isEdit, (named?.reach ?? .inactive) == .inactive { throw StoreError.inactiveDevice }
+        let holder = registration.isEdit || named?.token == registration.token ? named : try tokenHolder()
         let device: Device
         switch RegistrationRules(named: named?.key, holder: holder?.key) {
         case .create:
@@ -67,13 +68,15 @@ struct SQLiteRegistrar {
         if let evicted { try session.evict(evicted, on: platform.key) }
         let isChanged = !row.isSame(as: old)
         if row.importMark != old.importMark { try session.mark(row) }
-        if !isChanged, imported == nil, session.comebacks.take(old, at: session.now) {
+        if !isChanged, imported == nil, !registration.isEdit, session.comebacks.take(old, at: session.now) {
             row.registeredAt = old.registeredAt
         } else if !isChanged {
             try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
+            let token = row.token ?? registration.token
+            let hash = registration.isEdit ? session.secrets.hash(of: token) : tokenHash
             try session.prepared(DeviceStatements.update).run(
-                row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
+                row.reach.rawValue, row.registeredAt, hash, token.bytes,
                 TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
                 row.about.manufacturer, row.about.alias, row.key)
             if row.token != old.token {
@@ -92,11 +95,13 @@ struct SQLiteRegistrar {
     /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
-        row.token = registration.token
-        row.registeredAt = min(imported?.lastSeenAt ?? session.now, session.now)
         row.about = registration.about.filled(from: row.about)
-        row.reach = DeviceState(kind: platform.kind, osVersion: row.about.osVersion)
-        row.noteRegistration(imported, by: named, at: session.now)
+        if !registration.isEdit {
+            row.token = registration.token
+            row.registeredAt = min(imported?.lastSeenAt ?? session.now, session.now)
+            row.reach = DeviceState(kind: platform.kind, osVersion: row.about.osVersion)
+            row.noteRegistration(imported, by: named, at: session.now)
+        }
         switch registration.customUserID {
         case .keep: break
         case .clear: row.customUserID = nil

@@ -129,6 +129,15 @@ package struct WebAccessEdit: Sendable, Hashable {
         self.provesRegistrations = provesRegistrations
         self.replacesKey = replacesKey
     }
+
+    /// The access that it makes of the one before.
+    ///
+    /// - Parameter key: for an access that is new, or takes another key.
+    func changed(_ known: WebAccess?, new key: RegistrationKey) throws(InvalidInput) -> WebAccess {
+        try WebAccess(
+            key: replacesKey ? key : known?.key ?? key, origins: origins ?? known?.origins ?? [],
+            provesRegistrations: provesRegistrations ?? known?.provesRegistrations ?? true)
+    }
 }
 
 extension AdminService {
@@ -141,18 +150,15 @@ extension AdminService {
                 field: "platform", "is of type \(platform.kind.rawValue), web pages register on type web")
         }
         let known = platform.webAccess
-        let key = edit.replacesKey ? nil : known?.key
-        let access = try WebAccess(
-            key: key ?? RegistrationKey(for: platform.uuid, random: UUID()),
-            origins: edit.origins ?? known?.origins ?? [],
-            provesRegistrations: edit.provesRegistrations ?? known?.provesRegistrations ?? true)
+        let key = RegistrationKey(for: platform.uuid, random: UUID())
+        let access = try edit.changed(known, new: key)
         let details = [
             "origins": access.origins.map(\.text).joined(separator: " "),
             "proof": String(access.provesRegistrations), "new_key": String(access.key != known?.key),
         ]
         let change = AuditedChange(by: author, "platform.set_web_access", platform, of: application, details)
-        try await store.audited(change) { try await store.setWebAccess(of: platform.key, to: access) }
-        return access
+        // `platform` may be a little old: another change may have replaced its key since.
+        return try await store.audited(change) { try await store.setWebAccess(of: platform.key, edit, new: key) }
     }
 
     /// Ends the registration of browsers by web pages. Registered browsers stay.

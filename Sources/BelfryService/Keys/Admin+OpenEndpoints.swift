@@ -23,6 +23,7 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewEndpoint.self)
             let kind = try body.required()
+            if body.isPlain == true { try call.requireOperator(for: "plain_path") }
             let isPlain =
                 kind == .acrobitsMediator && !body.allowed.isEmpty && call.key.scope == .operator
                 && body.isPlain != false

@@ -45,6 +45,10 @@ extension Admin {
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
             let pushRequest = try body.pushRequest(channels: try await factory.devices(of: body.channels, application))
+            // Schedules take no idempotent id. One of an earlier run may have been due since.
+            if body.sendAt != nil || body.local != nil || body.recurrence != nil {
+                try IdempotencyMiddleware.refuseRepetition()
+            }
             if let local = body.local {
                 guard body.recurrence == nil else {
                     throw InvalidInput(

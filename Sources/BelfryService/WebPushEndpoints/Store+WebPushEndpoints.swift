@@ -7,9 +7,7 @@ extension Store {
     ) async throws -> WebPushEndpoint {
         try await write { session in
             try session.check(application)
-            guard try session.isActive(device.key, on: device.platformKey) else {
-                throw StoreError.conflict("the device is not active: it comes back when its app registers again")
-            }
+            guard try session.isActive(device.key, on: device.platformKey) else { throw StoreError.inactiveDevice }
             let count = try session.prepared(WebPushStatements.count).count(device.platformKey, device.key)
             guard count < WebPushEndpoint.perDeviceMax else {
                 throw StoreError.conflict("the device has \(count) endpoints, which is the limit: delete some first")

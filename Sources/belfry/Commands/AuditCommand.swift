@@ -18,8 +18,10 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(help: "Changes before this time.") var until: String?
 
     func run() async throws {
-        let entries = try await backend.withBackend { try await read($0) }
-        if output.json { return try Output.json(entries) }
+        let found = try await backend.withBackend { try await read($0) }
+        let entries = found.prefix(list.limit)
+        if found.count > list.limit { Notice.cut(at: list.limit) }
+        if output.json { return try Output.json(Array(entries)) }
         Output.table(
             ["at", "action", "subject", "by", "address", "details"],
             entries.map { entry in
@@ -31,6 +33,7 @@ struct AuditCommand: AsyncParsableCommand {
             })
     }
 
+    /// More than are printed, where there are more.
     private func read(_ backend: AdminBackend) async throws -> [Admin.AuditReply.Entry] {
         var found: [Admin.AuditReply.Entry] = []
         var cursor: String?
@@ -43,8 +46,8 @@ struct AuditCommand: AsyncParsableCommand {
             let page: Admin.AuditReply = try await backend.read("audit?\(query.joined(separator: "&"))")
             found += page.entries.filter { entry in action.map { entry.action.isOf(kind: $0) } ?? true }
             cursor = page.next_cursor
-        } while cursor != nil && found.count < list.limit
-        return Array(found.prefix(list.limit))
+        } while cursor != nil && found.count <= list.limit
+        return found
     }
 }
 

@@ -75,7 +75,8 @@ struct CampaignCommand: AsyncParsableCommand {
         @Argument(help: "Its name.") var name: String
 
         func run() async throws {
-            try options.show(try await options.ask("PATCH", ["campaigns", name], try plan.members()))
+            try options.show(
+                try await options.edit(["campaigns", name]) { try plan.members(changing: $0?["plan"]?["message"]) })
         }
     }
 
@@ -144,7 +145,8 @@ struct CampaignCommand: AsyncParsableCommand {
             }
         }
 
-        func members() throws -> JSONObject {
+        /// - Parameter message: the one whose texts are changed where --plan has none; nil for a new one.
+        func members(changing message: JSONValue? = nil) throws -> JSONObject {
             var members: JSONObject = [:]
             if let plan {
                 guard case .object(let own) = try JSONValue.argument(plan, called: "--plan") else {
@@ -153,9 +155,9 @@ struct CampaignCommand: AsyncParsableCommand {
                 members = own
             }
             if let expression { members["target"] = .object(["where": .string(expression)]) }
-            var message: JSONObject = if case .object(let own)? = members["message"] { own } else { [:] }
-            for (name, text) in [("title", title), ("body", body)] { if let text { message[name] = .string(text) } }
-            if !message.isEmpty { members["message"] = .object(message) }
+            if title != nil || body != nil {
+                members["message"] = (members["message"] ?? message ?? .null).with(("title", title), ("body", body))
+            }
             if !label.isEmpty { members["labels"] = .array(label.map(JSONValue.string)) }
             return members
         }

@@ -33,6 +33,8 @@ enum StandardError {
 /// A line for the person at the terminal, beside what the command prints.
 enum Notice {
     static func show(_ text: String) { StandardError.write("warning: \(text)\n") }
+
+    static func cut(at limit: Int) { show("\(limit) are shown, and there are more: --limit prints more") }
 }
 
 /// Prints values as aligned lines or tables, or for scripts as JSON.
@@ -176,6 +178,15 @@ extension JSONValue {
         } catch {
             throw ValidationError("\(name) \(error.problem)")
         }
+    }
+}
+
+extension JSONValue {
+    /// A message with some texts in the place of its own; nil leaves one.
+    func with(_ texts: (name: String, text: String?)...) -> JSONValue {
+        var members: JSONObject = if case .object(let own) = self { own } else { [:] }
+        for (name, text) in texts { members.set(name, text) }
+        return .object(members)
     }
 }
 

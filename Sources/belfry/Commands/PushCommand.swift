@@ -12,8 +12,8 @@ struct PushCommand: AsyncParsableCommand {
             With --update the push takes the place of an earlier one, on the devices that this went to: docs/Pushing.md, "Updating and \
             retracting".
 
-            With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \
-            a person, and 3 when a name of the target matched nothing.
+            With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked or a row is damaged and \
+            the rest waits for a person, and 3 when a name of the target matched nothing.
 
             --title to --thread are shown by each platform in its own way. --custom and --apns say what each platform's devices get, in the provider's own words:
             '{"ios": {"alert": "Hi", "badge": 1}}', or '{"type": "background", "payload": {"order": 17}}' for --apns.
@@ -197,6 +197,7 @@ struct PushCommand: AsyncParsableCommand {
             guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {
                 return try show(created)
             }
+            StandardError.write("receipt_id  \(id.lowercased)\n")
             let end = try await Follower(backend: backend, isQuiet: output.json).follow(id)
             try end.receipt.show(json: output.json)
             if let code = end.code { throw code }
@@ -323,8 +324,10 @@ struct Follower {
     let isQuiet: Bool
 
     private static let pace = Duration.milliseconds(100)
-    /// The looks without an answer after which a parked platform is taken as all that the push waits for.
+    /// The looks without an answer after which a parked platform or a damaged row is taken as all that the push waits for.
     private static let patience = 20
+    /// For how long a server may not answer, as while it is restarted.
+    private static let silenceMax = Duration.seconds(60)
 
     /// The end of following a push.
     struct End {
@@ -342,8 +345,16 @@ struct Follower {
         var answered = -1
         var idleLooks = 0
         var told: Set<String> = []
+        var answeredAt = ContinuousClock.now
         while true {
-            let receipt = try await backend.receipt(receiptID)
+            let receipt: Admin.ReceiptReply
+            do {
+                receipt = try await backend.receipt(receiptID)
+            } catch let fault as AdminFault where fault.isTransient && answeredAt.duration(to: .now) < Self.silenceMax {
+                try await Task.sleep(for: Self.pace)
+                continue
+            }
+            answeredAt = .now
             if !isQuiet {
                 for words in receipt.waits ?? [] where told.insert(words).inserted { bar.tell("waits  \(words)") }
                 for words in receipt.faults where told.insert(words).inserted { bar.tell("unreachable  \(words)") }
@@ -351,7 +362,7 @@ struct Follower {
             }
             idleLooks = receipt.answered == answered ? idleLooks + 1 : 0
             answered = receipt.answered
-            if receipt.isSettled || !receipt.parked.isEmpty && idleLooks >= Self.patience {
+            if receipt.isSettled || receipt.needsPerson && idleLooks >= Self.patience {
                 if !isQuiet { bar.end() }
                 return End(receipt: receipt)
             }

@@ -73,7 +73,13 @@ struct ScheduleCommand: AsyncParsableCommand {
             var body = try push.members()
             body.set("send_at", sendAt)
             body["recurrence"] = once ? .null : recurrence.value()
-            try options.show(try await options.ask("PATCH", body))
+            guard let text = push.body else { return try options.show(try await options.ask("PATCH", body)) }
+            let edited = try await options.edit { schedule in
+                body["message"] = (schedule?["message"] ?? .null).with(("body", text))
+                body["template"] = schedule?["template"]
+                return body
+            }
+            try options.show(edited)
         }
     }
 
@@ -133,6 +139,11 @@ struct ScheduleOptions: ParsableArguments {
             let owner = try await owner(backend)
             return try await backend.ask(method, path(of: owner) + (verb.map { "/\($0)" } ?? ""), body)
         }
+    }
+
+    /// Changes the schedule by what it is: see `AdminBackend.edit`.
+    func edit(_ change: (JSONValue?) throws -> JSONObject) async throws -> JSONValue? {
+        try await backend.withBackend { backend in try await backend.edit(path(of: owner(backend)), change) }
     }
 
     /// Prints the schedule, with its recurrence and its history as fields and lines of their own.

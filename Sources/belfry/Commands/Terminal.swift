@@ -65,10 +65,14 @@ enum StandardStreams {
     }
 
     /// Whether printed output is lost. A reader that closes the pipe early, as `head` does, has what it wanted.
-    static var isOutputLost: Bool {
-        guard fflush(stdout) != 0 || ferror(stdout) != 0 else { return false }
+    static var isOutputLost: Bool { (fflush(stdout) != 0 || ferror(stdout) != 0) && !hasReaderLeft }
+
+    /// Whether nothing more can be printed.
+    static var isOutputClosed: Bool { ferror(stdout) != 0 || hasReaderLeft }
+
+    private static var hasReaderLeft: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-        return poll(&output, 1, 0) <= 0 || output.revents & Int16(POLLERR) == 0
+        return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0
     }
 
     /// The first argument that is no UTF-8, from 1. Swift would put other characters in the place of its bytes.

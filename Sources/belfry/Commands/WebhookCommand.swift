@@ -203,7 +203,7 @@ struct WebhookCommand: AsyncParsableCommand {
 
             func run() async throws {
                 var (place, isMore, shown) = (after, true, 0)
-                while isMore || follow {
+                while isMore || follow, !StandardStreams.isOutputClosed {
                     // One more than is printed tells whether there are more.
                     let limit = follow ? Self.pageMax : min(list.limit - shown, Self.pageMax - 1) + 1
                     let reply = try await options.ask(
@@ -217,9 +217,7 @@ struct WebhookCommand: AsyncParsableCommand {
                     }
                     let rest = follow ? events.count : list.limit - shown
                     for event in events.prefix(rest) { show(event) }
-                    guard events.count <= rest else {
-                        return Notice.show("\(list.limit) are shown, and there are more: --limit prints more")
-                    }
+                    guard events.count <= rest else { return Notice.cut(at: list.limit) }
                     shown += events.count
                     isMore = next != place
                     place = next

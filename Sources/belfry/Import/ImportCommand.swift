@@ -24,8 +24,8 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         abstract: "Read a list of devices that another service handed out.",
         discussion: """
             Begin with --dry-run: each row is judged and nothing is written. The verdict on each row stands in a CSV beside the list. An \
-            import that was stopped or killed goes on where it was when the same command is given again; a whole list may be \
-            imported again too, which updates devices whose apps have not registered here yet.
+            import that was stopped or killed goes on where it was when the same command is given again, unless the list comes from \
+            standard input; a whole list may be imported again too, which updates devices whose apps have not registered here yet.
             """)
 
     @OptionGroup var backend: BackendOptions
@@ -50,10 +50,14 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         guard map == nil || format.isMapped else { throw ValidationError("--map is for --format csv and jsonl") }
         if let map { _ = try ImportMapping(map) }
-        guard !run.validate || backend.server == nil else {
+        if backend.server != nil { try checkRemote() }
+    }
+
+    private func checkRemote() throws {
+        guard !run.validate else {
             throw ValidationError("--validate works on the server's own machine, which has the credentials")
         }
-        guard backend.server == nil || platform.count <= 1 else {
+        guard platform.count <= 1 else {
             throw ValidationError("--server takes one --platform, or deals rows by their types")
         }
     }
@@ -63,11 +67,14 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         let mapping = try map.map { try ImportMapping($0) } ?? .standard
         try await backend.withBackend { backend in
+            // BELFRY_SERVER may name the server too.
+            if case .remote = backend { try checkRemote() }
             let app = try await application.uuid(from: backend)
             let input = try ImportInput(file)
             // Another mapping, or another list, is another import.
             let job = [app.lowercased, format.rawValue, map ?? "", input.stamp] + platform.map(\.lowercased).sorted()
-            let journal = try run.journal(of: input.name, for: job.joined(separator: " "))
+            // Standard input says nothing of which list it is.
+            let journal = try run.journal(of: input.name, for: job.joined(separator: " "), resumes: file != "-")
             let (target, sample, isFirst) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)

@@ -76,10 +76,10 @@ struct ImportRunOptions: ParsableArguments {
     var verdicts: String?
 
     /// A dry run has written nothing that it could go on from: its rows are judged by those above them.
-    func journal(of name: String, for job: String) throws -> ImportJournal {
+    func journal(of name: String, for job: String, resumes: Bool = true) throws -> ImportJournal {
         try ImportJournal(
             at: verdicts ?? name + (dryRun ? ".dry-run.csv" : ".verdicts.csv"),
-            job: dryRun ? "dry run of \(job)" : job, resumes: !dryRun)
+            job: dryRun ? "dry run of \(job)" : job, resumes: resumes && !dryRun)
     }
 
     func sample(of service: OperatorService, _ platforms: [Platform]) -> ImportSample? {

@@ -12,6 +12,8 @@ final class Relay: Sendable {
         case slow(TimeAmount)
         /// A black hole: connections stay, and nothing comes through.
         case silent
+        /// Requests come through. A connection ends in the place of its answer.
+        case unanswered
     }
 
     enum Target: Sendable {
@@ -37,8 +39,8 @@ final class Relay: Sendable {
             .childChannelInitializer { near in
                 target.connect(on: near.eventLoop).flatMap { far in
                     near.eventLoop.makeCompletedFuture {
-                        try near.pipeline.syncOperations.addHandler(Way(to: far, in: lines))
-                        try far.pipeline.syncOperations.addHandler(Way(to: near, in: lines))
+                        try near.pipeline.syncOperations.addHandler(Way(to: far, in: lines, isBack: false))
+                        try far.pipeline.syncOperations.addHandler(Way(to: near, in: lines, isBack: true))
                         lines.add(near, far)
                     }
                 }
@@ -53,6 +55,8 @@ final class Relay: Sendable {
     }
 
     func become(_ faultSchedule: FaultSchedule) { lines.become(faultSchedule) }
+
+    var lostAnswers: Int { lines.lostAnswers }
 
     func close() async {
         try? await listener.close()
@@ -76,12 +80,24 @@ private final class Lines: Sendable {
     private struct State {
         var faultSchedule = Relay.FaultSchedule.fair
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var lostAnswers = 0
     }
 
     private let state = Mutex(State())
 
     var delay: TimeAmount {
         if case .slow(let delay) = state.withLock({ $0.faultSchedule }) { delay } else { .zero }
+    }
+
+    var lostAnswers: Int { state.withLock { $0.lostAnswers } }
+
+    /// Counts an answer that is lost; false where none is.
+    func loseAnswer() -> Bool {
+        state.withLock { state in
+            guard state.faultSchedule == .unanswered else { return false }
+            state.lostAnswers += 1
+            return true
+        }
     }
 
     func add(_ channels: any Channel...) {
@@ -119,16 +135,20 @@ private final class Way: ChannelInboundHandler {
 
     private let other: any Channel
     private let lines: Lines
+    /// Whether answers go this way.
+    private let isBack: Bool
     /// When the last of what was passed on arrives.
     private var arrival = NIODeadline.now()
 
-    init(to other: any Channel, in lines: Lines) {
+    init(to other: any Channel, in lines: Lines, isBack: Bool) {
         self.other = other
+        self.isBack = isBack
         self.lines = lines
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
+        if isBack, lines.loseAnswer() { return context.close(promise: nil) }
         arrive(context) { other in other.writeAndFlush(bytes, promise: nil) }
     }
 

@@ -91,6 +91,14 @@ import Testing
         #expect(again["device_uuid"] == named["device_uuid"])
         let shown = try await server.send(.get, "\(path)/\(try #require(named["device_uuid"]?.stringValue))")
         #expect(shown["device_alias"] == again["device_alias"] && again["device_alias"] != .string("Emma"), "\(again)")
+        let topics = (0...1_024).map { #""t\#($0)""# }.joined(separator: ",")
+        let uuid = try #require(named["device_uuid"]?.stringValue)
+        for refused in [
+            try await create(token, #","topics":[\#(topics)]"#),
+            try await server.send(.patch, "\(path)/\(uuid)", #"{"topics":[\#(topics)]}"#),
+        ] {
+            #expect(refused.message == "topics has 1025 topics, the limit is 1024", "\(refused)")
+        }
         let short = try await create("abcdef")
         #expect(
             short.status == 201

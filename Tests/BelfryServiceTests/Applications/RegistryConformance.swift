@@ -92,6 +92,13 @@ import Testing
             try await store.park(key, Parking(cause: .operator, detail: "moving", since: fixture.clock.now))
             try await store.resume(key)
             #expect(try await store.platform(key)?.webAccess?.provesRegistrations == false)
+            let known = try #require(try await store.platform(key)?.webAccess)
+            let new = RegistrationKey(for: uuid, random: UUID())
+            _ = try await store.setWebAccess(of: key, WebAccessEdit(replacesKey: true), new: new)
+            let other = RegistrationKey(for: uuid, random: UUID())
+            _ = try await store.setWebAccess(of: key, WebAccessEdit(provesRegistrations: true), new: other)
+            let merged = try await store.platform(key)?.webAccess
+            #expect(try merged == WebAccess(key: new, origins: known.origins))
             try await store.setWebAccess(of: key, to: nil)
             #expect(try await store.platform(key)?.webAccess == nil)
             await #expect(throws: StoreError.self) { try await store.setWebAccess(of: Key(99), to: nil) }

@@ -34,6 +34,33 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `an operator's change is no registration`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform)
+            let old = try await fixture.register("a", topics: .replace(["t"]))
+            // The app has another token since the operator looked.
+            fixture.clock.advance(by: .seconds(7_200))
+            let moved = try await fixture.register("b", as: old.uuid)
+            fixture.clock.advance(by: .seconds(7_200))
+            var change = try Registration(
+                token: DeviceToken(bytes: Array("a".utf8)), about: .init(alias: "Emma"), customUserID: .set("Kim"),
+                topics: .keep)
+            change.isEdit = true
+            let edited = try await store.register(change, as: old.uuid, on: platform)
+            #expect(edited.about.alias == "Emma" && edited.customUserID == "Kim" && edited.topics == ["t"])
+            #expect(edited.token == moved.token && edited.registeredAt == moved.registeredAt)
+            #expect(try await store.device(old.uuid, on: platform.key) == edited)
+            #expect(try await fixture.register("b").key == old.key, "it is found by its token")
+            try await store.unregister(old.uuid, on: platform.key)
+            let late = change
+            await #expect(throws: StoreError.self) {
+                _ = try await store.register(late, as: old.uuid, on: platform)
+            }
+            #expect(try await store.device(old.uuid, on: platform.key)?.isActive == false)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `devices are written with their details and calls`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platform) = (fixture.store, fixture.platform)

@@ -126,7 +126,7 @@ import Testing
             let before = [try await status(Self.first.token), try await status(Self.second.token)]
             let secret = try #require([UInt8](hex: Self.second.secret.utf8))
             try await server.store.replaceSharedSecret(
-                of: server.application.key,
+                of: server.application,
                 with: server.vault.seal(secret, for: VaultPurpose.sharedSecret(of: server.application.uuid)),
                 graceEnd: nil)
             return before + [try await status(Self.first.token), try await status(Self.second.token)]

@@ -12,8 +12,8 @@ import Testing
             try await store.edit(application.key, ApplicationEdit(description: try Description("sends weather")))
             #expect(try await store.application(application.uuid)?.ignoresUnknownFields == false)
             try await store.edit(application.key, ApplicationEdit(ignoresUnknownFields: true))
-            try await store.replaceAPIKey(of: application.key, with: [7, 7], graceEnd: nil)
-            try await store.replaceSharedSecret(of: application.key, with: Sealed(bytes: [8, 8]), graceEnd: nil)
+            try await store.replaceAPIKey(of: application, with: [7, 7], graceEnd: nil)
+            try await store.replaceSharedSecret(of: application, with: Sealed(bytes: [8, 8]), graceEnd: nil)
             let changed = try #require(try await store.application(application.uuid))
             #expect(changed.name == "renamed" && changed.description == "sends weather")
             #expect(changed.ignoresUnknownFields)
@@ -38,11 +38,19 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let (store, old) = (fixture.store, fixture.application)
             let end = Instant(milliseconds: 5_000_000_000_000)
-            try await store.replaceAPIKey(of: old.key, with: [7, 7], graceEnd: end)
-            try await store.replaceSharedSecret(of: old.key, with: Sealed(bytes: [8, 8]), graceEnd: end)
+            try await store.replaceAPIKey(of: old, with: [7, 7], graceEnd: end)
+            try await store.replaceSharedSecret(of: old, with: Sealed(bytes: [8, 8]), graceEnd: end)
             let changed = try #require(try await store.application(old.uuid))
             #expect(changed.previousAPIKey == PreviousSecret(old.apiKeyHash, validUntil: end))
             #expect(changed.previousSharedSecret == PreviousSecret(old.sharedSecret, validUntil: end))
+            // Of two rotations at once the second finds another secret than it saw.
+            await #expect(throws: StoreError.self) {
+                try await store.replaceAPIKey(of: old, with: [6], graceEnd: end)
+            }
+            await #expect(throws: StoreError.self) {
+                try await store.replaceSharedSecret(of: old, with: Sealed(bytes: [6]), graceEnd: end)
+            }
+            #expect(try await store.application(old.uuid) == changed)
             let sealed = try await store.sealedSecrets(.previousSharedSecret, after: nil, limit: 9)
             #expect(sealed.map(\.seal) == [old.sharedSecret])
             #expect(try await store.reseal(try #require(sealed.first), as: Sealed(bytes: [9])))

@@ -79,6 +79,14 @@ struct TestAdminServer {
         }
     }
 
+    /// Frees all idempotency keys, as if the process had died before it kept the answers.
+    func loseAnswers() async throws {
+        try await store.write { session in
+            _ = try session.prepared("UPDATE idempotency SET status = NULL, content = NULL, held_until_ms = $1")
+                .run(session.now)
+        }
+    }
+
     func key(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) async throws -> String {
         try await admin.createKey(
             name: try Name("a \(scope.rawValue)"), scope: scope, bounds: bounds, by: Self.author
