@@ -16,8 +16,8 @@ struct Scheduler: Sendable {
     let wakeSignal = WakeSignal()
 
     private static let releasesAtOnce = 64
-    /// How long the last step waits before it looks again whether the ones before have found their devices.
-    private static let fanOutWait = Duration.seconds(30)
+    /// How long a step waits before it looks again whether the ones before have found their devices, and in all.
+    private static let (fanOutWait, stepWait) = (Duration.seconds(30), Duration.seconds(600))
     /// How long the rest of a campaign waits before it looks again for the winner.
     private static let winnerWait = Duration.seconds(300)
 
@@ -70,7 +70,9 @@ struct Scheduler: Sendable {
                 let runs = try await store.runs(of: schedule.key)
                 let receipts = runs.compactMap(\.how.receiptID)
                 let isOpen = try await !haveFound(receipts)
-                if isOpen, next == nil {
+                let step = local.steps.last { $0 <= clock.now } ?? clock.now
+                // Who travels meanwhile could be found by both. A push that is throttled or parked is waited for by the last step alone.
+                if isOpen, next == nil || clock.now < step + Self.stepWait {
                     _ = try await store.pass(schedule, to: clock.now + Self.fanOutWait)
                     return
                 }

@@ -11,7 +11,9 @@ import Testing
         return first...(first + (environment["SEEDS"].flatMap(UInt64.init) ?? 200) - 1)
     }()
 
-    private static let seedsThatFailed: [UInt64] = [544_348_784, 900_001_011, 900_001_386, 1_413_024_625]
+    private static let seedsThatFailed: [UInt64] = [
+        544_348_784, 900_001_011, 900_001_386, 1_413_024_625, 2_500_000_199,
+    ]
 
     @Test(arguments: seeds + seedsThatFailed) func `in any world each push is delivered as promised`(seed: UInt64) {
         let simulation = Simulation(delivering: World(seed: seed))
