@@ -33,7 +33,8 @@ package struct GatewayIntake: Sendable {
         package let fault: GatewayError?
     }
 
-    /// Stops at the first record that cannot be taken: no later one becomes a push.
+    /// Stops at the first record that cannot be taken. Where the database failed in the middle of a step, later ones of the step may be
+    /// pushes all the same: the sender gives them again, and a device gets them twice.
     ///
     /// - Parameter tell: called with later refusals of APNs, while the sender can still receive them.
     package func take(

@@ -124,7 +124,9 @@ extension GatewayRequest {
             throw GatewayResponse(400, "BadPriority")
         }
         let expiry = GatewayExpiry(seconds: try expiration(), at: now)
-        if let id = headers["collapse-id"], !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count) {
+        if let id = headers["collapse-id"],
+            !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count && ApplePush.isPlain(id))
+        {
             throw GatewayResponse(400, "BadCollapseId")
         }
         if let contentCoding { throw GatewayResponse(compressedBy: contentCoding) }

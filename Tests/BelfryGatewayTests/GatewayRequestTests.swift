@@ -38,8 +38,9 @@ import Testing
         let over = try Self.request(headers: headers).notification(
             for: Self.platform(), at: Instant(milliseconds: 1_700_000_000_000))
         #expect(over.expiresAt == nil && over.content.apple?.isStored == false)
-        let silent = Self.request(body: #"{"aps":{"content-available":1}}"#)
-        #expect(try silent.notification(for: Self.platform(), at: .zero).content.apple?.type == .background)
+        let silent = Self.request(headers: ["priority": "10"], body: #"{"aps":{"content-available":1}}"#)
+        let update = try silent.notification(for: Self.platform(), at: .zero).content.apple
+        #expect(update?.type == .background && update?.priority == .considerate)
         let call = try Self.request(headers: ["push-type": "voip"]).notification(
             for: Self.platform(.apple(.voip)), at: .zero)
         #expect(call.content.apple?.type == .voip)
@@ -60,6 +61,7 @@ import Testing
         (request(headers: ["push-type": "other"]), 400, "InvalidPushType"),
         (request(headers: ["push-type": "voip"]), 400, "InvalidPushType"),
         (request(headers: ["collapse-id": String(repeating: "c", count: 65)]), 400, "BadCollapseId"),
+        (request(headers: ["collapse-id": "c "]), 400, "BadCollapseId"),
         (request(body: ""), 400, "PayloadEmpty"), (request(body: "[]"), 400, "PayloadEmpty"),
         (request(body: #"{"a":"\#(String(repeating: "x", count: 4_096))"}"#), 413, "PayloadTooLarge"),
     ]

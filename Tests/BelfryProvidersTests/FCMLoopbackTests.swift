@@ -175,6 +175,12 @@ import Testing
                 payload == #"{"message":{"topic":"news","android":{"priority":"HIGH"},"data":{"n":"7"},"notification":"#
                     + #"{"body":"Fresh bread"}}}"#)
             #expect(simulator.ledger.token(Array("condition:\(condition)".utf8))?.lastRequest != nil)
+            let own: JSONObject = ["priority": .string("normal"), "title": .string("Dairy"), "story": .integer(17)]
+            let more = Push.Content(body: "Fresh bread", custom: ["android": .object(own)])
+            #expect(await fixture.send(["/topics/news"], content: more) == [.accepted])
+            let data = try #require(simulator.ledger.token(Array("/topics/news".utf8))?.lastRequest?.payload)
+            #expect(data.contains(#""story":"17""#) && data.contains(#""title":"Dairy""#), "\(data)")
+            #expect(!data.contains(#""message":"Fresh"#) && !data.contains(#""priority":"normal""#), "\(data)")
         }
     }
 

@@ -61,7 +61,11 @@ package struct ApplePush: Sendable, Hashable {
     }
 
     /// The time for which a push without an expiry is retried; nil for the usual time.
-    package var window: Duration? { type.isCall ? Self.callTimeout : nil }
+    package var window: Duration? {
+        if type.isCall { return Self.callTimeout }
+        // A sender of Apple's own protocol means now or never.
+        return isVerbatim && !isStored ? .seconds(EndpointMessage.nowSeconds) : nil
+    }
 
     package init(
         type: Kind, priority: Priority? = nil, collapseID: String? = nil, isStored: Bool? = nil,
@@ -102,15 +106,17 @@ package struct ApplePush: Sendable, Hashable {
             collapseID: nil, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
-    /// Takes a payload from a sender that named push type, priority and collapse id, as Apple's provider API has them.
+    /// Takes a payload from a sender that named push type, priority and collapse id, as Apple's provider API has them. A priority that the
+    /// type does not take gives way to the default.
     package init(
         verbatim payload: JSONObject, for use: AppleTokenUse, kind: Kind?, priority: Priority?,
         collapseID: String?, isStored: Bool
     ) {
         let usual = ApplePush(
             verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: isStored)
+        let type = kind ?? usual.type
         self.init(
-            unchecked: kind ?? usual.type, priority: priority ?? (kind ?? usual.type).priorities[0],
+            unchecked: type, priority: type.priorities.first { $0 == priority } ?? type.priorities[0],
             collapseID: collapseID, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
@@ -136,12 +142,16 @@ package struct ApplePush: Sendable, Hashable {
             throw InvalidInput(
                 field: "\(field).collapse_id", "is \(bytes.count) bytes, APNs takes 1 to \(Self.collapseIDBytesMax)")
         }
-        // It goes into a header as it is. Source: RFC 9110 §5.5.
-        guard bytes.first != 0x20, bytes.last != 0x20, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw InvalidInput(
-                field: "\(field).collapse_id", "begins or ends with a space, or holds control characters")
-        }
+        guard Self.isPlain(collapseID) else { throw InvalidInput(field: "\(field).collapse_id", Self.notPlain) }
     }
+
+    /// Whether a text can go into a header as it is. Source: RFC 9110 §5.5.
+    package static func isPlain(_ text: String) -> Bool {
+        let bytes = text.utf8
+        return bytes.first != 0x20 && bytes.last != 0x20 && bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    static let notPlain = "begins or ends with a space, or holds control characters"
 }
 
 extension ApplePush.Kind {

@@ -30,6 +30,8 @@ package struct PayloadTemplate: Sendable {
     static func mark(_ index: Int) -> String { mark("\(index)") }
     /// The mark of the badge, as a text; the number has no quotes.
     package static let badgeMark = mark("n")
+    /// The mark of the badge where its number stays a text.
+    package static let badgeTextMark = mark("t")
 
     private static func mark(_ name: String) -> String {
         String(decoding: opening + Array("\(name)\"".utf8) + closing, as: UTF8.self)
@@ -46,11 +48,10 @@ package struct PayloadTemplate: Sendable {
                 continue
             }
             // The number takes the place of the text and its quotes.
-            let quotes = mark.index == nil ? 1 : 0
-            append(payload[start..<index - quotes])
+            append(payload[start..<index - mark.quotes])
             pieces.append(mark.index.map { .placeholder($0, mark.escape) } ?? .badge)
             innerMarkBytes += mark.innerBytes
-            index = mark.end + quotes
+            index = mark.end + mark.quotes
             start = index
         }
         append(payload[start...])
@@ -103,6 +104,8 @@ package struct PayloadTemplate: Sendable {
     private struct Mark {
         /// nil for the badge.
         let index: Int?
+        /// The quotes on either side that go with it.
+        let quotes: Int
         let escape: Escape
         /// The index behind the mark.
         let end: Int
@@ -113,7 +116,8 @@ package struct PayloadTemplate: Sendable {
             guard payload[start...].starts(with: PayloadTemplate.opening) else { return nil }
             var place = start + 3
             var number = 0
-            let isBadge = payload[place] == UInt8(ascii: "n")
+            let isText = payload[place] == UInt8(ascii: "t")
+            let isBadge = isText || payload[place] == UInt8(ascii: "n")
             if isBadge { place += 1 }
             while !isBadge, place < payload.count, place < start + 6, 0x30...0x39 ~= payload[place] {
                 number = number * 10 + Int(payload[place] - 0x30)
@@ -125,14 +129,16 @@ package struct PayloadTemplate: Sendable {
             end = place + quote.bytes + 3
             escape = quote.escape
             innerBytes = 6 + name + quote.innerBytes
-            if isBadge {
+            if isText {
+                (index, quotes) = (nil, 0)
+            } else if isBadge {
                 guard case .json(1) = escape, start > 0, payload[start - 1] == 0x22, end < payload.count,
                     payload[end] == 0x22
                 else { return nil }
-                index = nil
+                (index, quotes) = (nil, 1)
             } else {
                 guard number < count else { return nil }
-                index = number
+                (index, quotes) = (number, 0)
             }
         }
 

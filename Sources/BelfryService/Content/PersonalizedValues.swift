@@ -140,7 +140,12 @@ extension Push.Content {
 
     /// The content that one device gets.
     package func filled(with filling: PersonalizedValues) throws(InvalidInput) -> Push.Content {
-        try replacingPlaceholders { filling.text(of: $0) }.showing(badge: filling.badge)
+        try filledTexts(with: filling).showing(badge: filling.badge)
+    }
+
+    /// The content with the texts that one device gets, and badges that still count up.
+    package func filledTexts(with filling: PersonalizedValues) throws(InvalidInput) -> Push.Content {
+        try replacingPlaceholders { filling.text(of: $0) }
     }
 
     /// The longest form, for the check at acceptance: numbers at their greatest. Attributes and user ids, whose length is not

@@ -49,6 +49,11 @@ package struct Placeholder: Sendable, Hashable {
 
     /// The most of one push.
     package static let countMax = 64
+
+    static func excess(_ count: Int) -> InvalidInput {
+        InvalidInput(field: "message", "has \(count) placeholders, the limit is \(countMax)")
+    }
+
     package static let linkBytesMax = 1_024
 }
 

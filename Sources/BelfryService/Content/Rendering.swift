@@ -31,6 +31,8 @@ extension Push.Content {
 
     /// Throws where a placeholder has neither its value nor a default, and where a value has no placeholder.
     private func checkValues(_ placeholders: [Placeholder], areNeeded: Bool) throws(InvalidInput) {
+        let count = placeholders.reduce(0) { $0 + $1.count }
+        guard count <= Placeholder.countMax else { throw Placeholder.excess(count) }
         var unused = values
         for placeholder in placeholders.flatMap(\.withThoseOfTranslations) {
             guard case .value(let name, let value) = placeholder.source else { continue }

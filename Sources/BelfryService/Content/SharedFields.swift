@@ -229,7 +229,9 @@ extension TextTemplate {
         replacing { placeholder in
             switch placeholder.source {
             case .signedLink(let url): url
-            case .text(let text), .value(_, .text(let text)?): placeholder.isInURL ? "x" : text
+            // A form may show another text, or the fallback.
+            case .text, .value(_, .text(_)?):
+                placeholder.isInURL ? "x" : PersonalizedValues(PersonalizedValues.Values()).text(of: placeholder)
             // The value of a saved template is not known yet.
             case .value(_, nil): placeholder.isInURL ? "x" : placeholder.fallback ?? "https://example.org/"
             default: "x"

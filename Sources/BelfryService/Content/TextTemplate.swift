@@ -107,13 +107,11 @@ extension Push.Content {
         var found: [Placeholder] = []
         var total = 0
         _ = try replacingPlaceholders { placeholder in
-            total += placeholder.count
+            total += 1
             if total <= Placeholder.countMax, !found.contains(placeholder) { found.append(placeholder) }
             return ""
         }
-        guard total <= Placeholder.countMax else {
-            throw InvalidInput(field: "message", "has \(total) placeholders, the limit is \(Placeholder.countMax)")
-        }
+        guard total <= Placeholder.countMax else { throw Placeholder.excess(total) }
         return found
     }
 

@@ -81,8 +81,11 @@ enum WebNotificationRules {
 
     /// No `javascript:`, and nothing without TLS except on the browser's own machine: the worker opens any URL that it gets.
     private static func isURL(_ text: String) -> Bool {
-        // A signed link begins with its URL, which is checked when the template is read.
-        if ["{{'https://", #"{{"https://"#].contains(where: text.hasPrefix) { return text.utf8.count <= urlBytesMax }
+        // A signed link begins with its URL, which is checked when the template is read. Another filter may show another text.
+        if let quote = ["'", "\""].first(where: { text.hasPrefix("{{\($0)https://") }) {
+            let rest = text.dropFirst(3).drop { String($0) != quote }.dropFirst().drop { $0 == " " || $0 == "|" }
+            return text.utf8.count <= urlBytesMax && (rest.hasPrefix("signed_link") || rest.hasPrefix("}}"))
+        }
         guard 1...urlBytesMax ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
             return false
         }

@@ -115,7 +115,7 @@ struct GorushNotification: Sendable {
         guard 0...2_419_200 ~= seconds else {
             throw InvalidInput(field: "time_to_live", "is \(seconds) s, it has to be 0 to 2419200 (4 weeks)")
         }
-        return now + .seconds(seconds)
+        return now + .seconds(seconds > 0 ? seconds : EndpointMessage.nowSeconds)
     }
 
     func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
@@ -142,6 +142,9 @@ struct GorushNotification: Sendable {
         if let id = text("collapse_id"), id.utf8.count > ApplePush.collapseIDBytesMax {
             throw InvalidInput(
                 field: "collapse_id", "is \(id.utf8.count) bytes, APNs takes \(ApplePush.collapseIDBytesMax)")
+        }
+        if let id = text("collapse_id"), !ApplePush.isPlain(id) {
+            throw InvalidInput(field: "collapse_id", ApplePush.notPlain)
         }
         var payload = data.filter { $0.key != "aps" }
         payload["aps"] = .object(aps)

@@ -114,14 +114,12 @@ package struct GorushRoutes: Sendable {
         }
     }
 
-    /// The reason why one notification failed. Throws the error where the request has to end.
+    /// The reason why one notification failed. Throws the error where the request has to end, and may be repeated.
     private static func words(_ error: any Error) throws -> String {
-        switch error {
-        case let error as InvalidInput: error.description
-        case let error as APIError: error.description
-        case let error as StoreError: error.description
-        default: throw error
-        }
+        guard !(error is CancellationError) else { throw error }
+        let known = APIError(cause: error)
+        guard known.status.kind == .clientError, known.status != .tooManyRequests else { throw error }
+        return known.message
     }
 
     /// Sends it to the topic or condition of Firebase that it names; nil where it names none.

@@ -199,6 +199,10 @@ extension FCMMessage {
         var data = content.shared.data
         if payload.notification == nil, case .object(let members) = try JSONValue(json: payload.bytes) {
             data = members
+            // FCM takes texts alone.
+            if data["app_badge"] == .string(PayloadTemplate.badgeMark) {
+                data["app_badge"] = .string(PayloadTemplate.badgeTextMark)
+            }
         }
         data["receiptId"] = receiptID.map { .string($0.lowercased) }
         var shown = payload.notification
@@ -222,9 +226,13 @@ extension FCMMessage {
             collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
             timeToLive: push.secondsToLive(at: now, max: Self.secondsMax))
         if let notice = payload.notice { android.show(notice) }
+        // The notification has these. Without fields for all platforms it has the text alone.
+        let shared = push.content.shared
+        let shown = (shared.isEmpty ? [] : SharedFields.Name.allCases.map(\.rawValue)) + ["message", "priority"]
+        let own: JSONObject = payload.data.filter { shared.data[$0.key] != nil || !shown.contains($0.key) }
         try self.init(
             notification: payload.notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
-            data: (payload.notice == nil ? payload.data : push.content.shared.data).texts, android: android)
+            data: (payload.notice == nil ? payload.data : own).texts, android: android)
     }
 }
 

@@ -55,12 +55,13 @@ extension PostingProvider {
     }
 
     /// Delivers a push with its values filled in. The rendered push was checked at acceptance, except for the length of these values.
+    /// A counted badge stays a count, as in a push without placeholders: the devices of a group have different numbers.
     private func deliver(
         _ push: Push, filledWith filling: PersonalizedValues, to recipients: [Recipient]
     ) async -> [Outcome] {
         do {
             var filled = push
-            filled.content = try push.content.filled(with: filling)
+            filled.content = try push.content.filledTexts(with: filling)
             return try await deliver(filled, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
         } catch {
             inFlight.logger.debug(

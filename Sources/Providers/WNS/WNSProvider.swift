@@ -56,18 +56,19 @@ struct WNSProvider: PostingProvider {
 
 extension WNSMessage {
     /// A toast is never stored for an offline device, a tile and a badge always are, as PCF did. A raw notification is
-    /// stored when the push has an expiry.
+    /// stored when the push has an expiry. WNS keeps nothing for 0 s.
     ///
     /// - Parameter tag: a toast, or a tile, with the same is replaced.
     fileprivate init(
         _ payload: Windows8Payload, tag: String?, lifetime: Int?, isUrgent: Bool
     ) throws(WNSError) {
+        let kept = lifetime.map { max($0, 1) }
         switch payload.kind {
         case .toast:
             try self.init(.toast, body: payload.bytes, isCached: false, tag: tag, priority: isUrgent ? .high : nil)
-        case .tile: try self.init(.tile, body: payload.bytes, ttl: lifetime, isCached: true, tag: tag)
-        case .badge: try self.init(.badge, body: payload.bytes, ttl: lifetime, isCached: true)
-        case .raw: try self.init(.raw, body: payload.bytes, ttl: lifetime, isCached: lifetime != nil)
+        case .tile: try self.init(.tile, body: payload.bytes, ttl: kept, isCached: true, tag: tag)
+        case .badge: try self.init(.badge, body: payload.bytes, ttl: kept, isCached: true)
+        case .raw: try self.init(.raw, body: payload.bytes, ttl: lifetime, isCached: (lifetime ?? 0) > 0)
         }
     }
 }

@@ -145,6 +145,17 @@ import Testing
         }
     }
 
+    @Test func `a counted badge is a text in browsers' data`() async throws {
+        try await SharedFieldsLoopbackTests.withFCM(.webFCM) { fixture, sent in
+            var content = Push.Content(body: "b", custom: ["web": .object(["a": .integer(1)])])
+            content.badge = .add(1)
+            let outcomes = await fixture.provider.send(Self.push(content), to: Self.recipients(["t0", "t1"]))
+            #expect(outcomes == [.accepted, .accepted])
+            let payload = try sent("t1")
+            #expect(payload.contains(#""app_badge":"2""#), "\(payload)")
+        }
+    }
+
     // MARK: What is posted
 
     @Test func `browsers get a payload each, encrypted`() async throws {
@@ -222,7 +233,9 @@ import Testing
                 // Two of them get the same.
                 for (token, text) in [("t0", Self.texts[0]), ("t1", Self.texts[1]), ("t2", Self.texts[2])] {
                     let sent = try #require(simulator.ledger.token(Array(token.utf8))?.lastRequest?.payload)
-                    #expect(try JSONValue(json: sent.utf8)["push"]?["body"] == .string(text), "\(sent)")
+                    let push = try #require(try JSONValue(json: sent.utf8)["push"])
+                    #expect(push["body"] == .string(text), "\(sent)")
+                    #expect(push["custom"]?["ios"]?["badge"] == .string("+1"), "\(sent)")
                 }
             }
         }

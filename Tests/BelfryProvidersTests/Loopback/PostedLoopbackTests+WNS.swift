@@ -93,6 +93,23 @@ extension PostedLoopbackTests {
         }
     }
 
+    @Test(arguments: [("tile", "1", "cache"), ("raw", "0", "no-cache")])
+    func `WNS is asked to keep nothing for no time`(type: String, ttl: String, policy: String) async throws {
+        try await TestProviders.run { providers in
+            try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
+                let fields: JSONValue = .object(["textField1": .string("a")])
+                let custom: JSONValue = .object([
+                    "type": .string(type), "template_name": .string("TileSquareText04"), "template_fields": fields,
+                ])
+                let push = providers.push(["windows8": custom], lasting: .milliseconds(500))
+                let provider = try providers.provider(.windows8, wns(simulator))
+                #expect(await providers.send(push, to: [simulator.channel("t")], by: provider) == [.accepted])
+                let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest)
+                #expect(sent.header("x-wns-ttl") == ttl && sent.header("x-wns-cache-policy") == policy)
+            }
+        }
+    }
+
     @Test func `a throttled WNS sender waits as told`() async throws {
         try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in

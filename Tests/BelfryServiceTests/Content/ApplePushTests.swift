@@ -287,6 +287,8 @@ import Testing
         #expect(policy.end(of: push(call, nil)) == .zero + .seconds(60))
         #expect(policy.end(of: push(call, .zero + .seconds(90))) == .zero + .seconds(90))
         #expect(policy.end(of: push(nil, nil)) == Instant.zero + policy.window)
+        let now = ApplePush(verbatim: [:], for: .app, isConsiderate: false, isStored: false)
+        #expect(policy.end(of: push(now, nil)) == .zero + .seconds(10))
     }
 
     @Test func `platform kinds keep their stored names`() throws {

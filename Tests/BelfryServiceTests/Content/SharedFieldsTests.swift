@@ -111,6 +111,7 @@ import Testing
         for (json, words) in [
             (#"{"collapse_key":"{{user.id}}"}"#, "message.collapse_key takes no placeholders"),
             (#"{"link":"{{user.page}}"}"#, "message.link has to be"),
+            (#"{"link":"{{'https://a.example' | number | default: 'javascript:x'}}"}"#, "message.link has to be"),
             (#"{"link":"https://{{user.id"}"#, "message.link has {{ without }}"),
         ] {
             let fault = #expect(throws: InvalidInput.self) { try Self.fields(json, isTemplate: true) }

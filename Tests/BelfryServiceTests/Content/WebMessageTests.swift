@@ -34,6 +34,7 @@ import Testing
     }
 
     @Test func `a declarative message always has a target`() throws {
+        _ = try Self.message(#"{"title":"t","navigate":"{{'https://a.example' | signed_link}}"}"#)
         #expect(try Self.payload(#"{"title":"Hi"}"#)["notification"]?["navigate"] == .string("/"))
     }
 
@@ -44,6 +45,7 @@ import Testing
             #"{"title":"t","navigate":"//evil.example/"}"#: "navigate",
             #"{"title":"t","navigate":"/\\evil.example/"}"#: "navigate",
             #"{"title":"t","navigate":"http://shop.example/"}"#: "navigate",
+            #"{"title":"t","navigate":"{{'https://a.example' | number | default: 'javascript:x'}}"}"#: "navigate",
             #"{"title":"t","image":"data:image/png;base64,AA"}"#: "image", #"{"title":"t","dir":"up"}"#: "dir",
             #"{"title":"t","silent":"yes"}"#: "silent", #"{"title":"t","topic":""}"#: "topic",
             #"{"title":"t","topic":"a b"}"#: "topic", #"{"title":"t","urgency":"urgent"}"#: "urgency",

@@ -89,6 +89,9 @@ import Testing
             let wrong = Self.ios(more + #","priority":"high""#)
             let answer = try await server.post(Self.path, Self.request(wrong))
             #expect(answer.json["logs"] != .array([]) && answer.json["counts"] == .integer(1), "\(answer)")
+            let spaced = try await server.post(Self.path, Self.request(Self.ios(more + #","collapse_id":"c ""#)))
+            guard case .array(let logs)? = spaced.json["logs"] else { throw StoreError.unknown("logs") }
+            #expect(logs.first?["error"]?.stringValue?.contains("collapse_id") == true, "\(spaced)")
         }
     }
 
@@ -107,6 +110,9 @@ import Testing
             #expect(payload.notice?.channel == "news" && payload.notice?.category == "OPEN")
             #expect(payload.notice?.image == "https://example.org/a.png" && payload.isHighPriority)
             #expect(payload.collapseKey == "k" && payload.data["b"] == .string("2"))
+            let now = Self.request(Self.android(#""message":"now","time_to_live":0"#))
+            #expect(try await server.post(Self.path, now).json == Self.answer(1))
+            #expect(try await server.pushes.contains { $0.expiresAt == server.clock.now + .seconds(10) })
         }
     }
 
