@@ -136,6 +136,7 @@ final class Writer: Sendable {
         let started = ContinuousClock.now
         var batch = Batch(startedAt: started)
         do {
+            if let fault = flusher.fault { throw fault }
             try session.begin(db)
         } catch {
             return fail([first] + state.withLock { $0.takeAll() }, error)
@@ -258,7 +259,9 @@ final class LogFlusher: Sendable {
     private let sync: @Sendable () throws -> Void
     /// The first fault of the disk. The system tells of it once, so a later flush that succeeds would prove nothing: none does before
     /// the server has been restarted.
-    private let fault = Mutex<(any Error)?>(nil)
+    private let firstFault = Mutex<(any Error)?>(nil)
+
+    var fault: (any Error)? { firstFault.withLock { $0 } }
 
     /// - Parameter sync: returns when all that was committed before the call is on the disk.
     init(sync: @escaping @Sendable () throws -> Void) { self.sync = sync }
@@ -274,9 +277,9 @@ final class LogFlusher: Sendable {
         queue.async {
             then(
                 Result {
-                    if let fault = self.fault.withLock({ $0 }) { throw fault }
+                    if let fault = self.fault { throw fault }
                     do { try self.sync() } catch {
-                        self.fault.withLock { $0 = error }
+                        self.firstFault.withLock { $0 = error }
                         throw error
                     }
                 })
@@ -297,7 +300,9 @@ private final class LogFile: Sendable {
 
     /// The log's times do not matter, and writing them costs a journal entry of the file system for each call.
     func sync() throws {
-        guard fdatasync(descriptor) == 0 else { throw Self.failure("flushed") }
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else { throw Self.failure("flushed") }
+        }
     }
 
     private static func failure(_ effect: String) -> StoreError {
