@@ -25,7 +25,7 @@ package struct MirrorClient: MirrorServer {
     }
 
     package func tell(_ call: MirrorCall, of uuid: UUID?, on platform: Platform) async -> MirrorVerdict {
-        guard let secret = configuration.secrets[platform.uuid] else { return .unheard }
+        guard let secret = configuration.secrets[platform.uuid] else { return .refused(401) }
         guard let request = request(call, of: uuid, by: platform.uuid, secret) else { return .heard(nil) }
         guard case .response(let response) = await outbound.ask(request, deadline: MirrorWorker.callDeadline) else {
             return .unheard
@@ -34,7 +34,8 @@ package struct MirrorClient: MirrorServer {
         case 200..<300: return .heard(name(in: response.body))
         case 404 where call.method == .delete: return .heard(nil)
         // A wrong secret or address is the operator's to mend, and no fault of the registration.
-        case 300..<400, 401, 403, 408, 429, 500...: return .unheard
+        case 300..<400, 401, 403: return .doubted
+        case 408, 429, 500...: return .unheard
         case let status: return .refused(status)
         }
     }

@@ -41,13 +41,13 @@ package struct MirrorWorker: Service {
     }
 
     private func work() async throws {
-        var (pause, failing) = (Self.pauses.lowerBound, Set<Key<Device>>())
+        var (pause, failing) = (Self.pauses.lowerBound, MirrorFailures())
         while true {
             let outcome = await round(without: &failing)
             try Task.checkCancellation()
             switch outcome {
             case .more: continue
-            case .idle: (pause, failing) = (Self.pauses.lowerBound, [])
+            case .idle: (pause, failing) = (Self.pauses.lowerBound, MirrorFailures())
             case .failed: pause = min(pause * 2, Self.pauses.upperBound)
             }
             try await clock.sleep(for: pause)
@@ -58,8 +58,8 @@ package struct MirrorWorker: Service {
 
     /// Sends the oldest entries.
     ///
-    /// - Parameter failing: the devices that failed in this pass, and are left out until it has reached the newest entry.
-    func round(without failing: inout Set<Key<Device>>) async -> RoundOutcome {
+    /// - Parameter failing: what failed in this pass, and is left out until it has reached the newest entry.
+    func round(without failing: inout MirrorFailures) async -> RoundOutcome {
         do {
             guard try await !store.mirrorEntries(limit: 1).isEmpty else {
                 DeliveryMetric.mirrorBacklog(0)
@@ -69,11 +69,12 @@ package struct MirrorWorker: Service {
             let entries = try await store.mirrorEntries(limit: Self.entriesAtOnce, without: failing)
             let sent = try await send(entries)
             if !sent.done.isEmpty { try await store.settle(sent.done, dropped: sent.dropped) }
-            failing.formUnion(sent.failing)
+            failing.devices.formUnion(sent.failing)
+            failing.platforms.formUnion(sent.doubted)
             let isDown = sent.done.isEmpty && sent.failing.count >= Self.devicesAtOnce
-            let endsPass = entries.count < Self.entriesAtOnce || failing.count >= Self.failingMax
+            let endsPass = entries.count < Self.entriesAtOnce || failing.devices.count >= Self.failingMax
             let hasFailed = isDown || endsPass && !failing.isEmpty
-            if endsPass { failing = [] }
+            if endsPass { failing = MirrorFailures() }
             guard hasFailed else { return .more }
             DeliveryMetric.mirrorBacklog(try await store.mirrorBacklog())
             return .failed
@@ -90,11 +91,14 @@ package struct MirrorWorker: Service {
         var dropped = 0
         /// Devices with an entry that is sent again. No later one of theirs was sent.
         var failing: [Key<Device>] = []
+        /// Platforms whose secret the old server does not take.
+        var doubted: [Key<Platform>] = []
 
         static func += (all: inout Sent, part: Sent) {
             all.done += part.done
             all.dropped += part.dropped
             all.failing += part.failing
+            all.doubted += part.doubted
         }
     }
 
@@ -129,13 +133,17 @@ package struct MirrorWorker: Service {
                     "the old server refused a registration",
                     metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "status": "\(why)"])
                 sent.dropped += 1
-            case .unheard where clock.now - entry.createdAt > MirrorEntry.ageMax:
+            case .unheard where clock.now - entry.createdAt > MirrorEntry.ageMax,
+                .doubted where clock.now - entry.createdAt > MirrorEntry.ageMax:
                 // A call that ends with the process has not failed.
                 try Task.checkCancellation()
                 logger.warning(
                     "the old server never took a registration",
                     metadata: ["platform.uuid": "\(platform.uuid.lowercased)"])
                 sent.dropped += 1
+            case .doubted:
+                sent.doubted.append(platform.key)
+                return sent
             case .unheard, nil:
                 sent.failing.append(entry.device)
                 return sent

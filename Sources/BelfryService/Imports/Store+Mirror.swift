@@ -13,10 +13,14 @@ extension WriteSession {
 }
 
 extension Store {
-    /// The next entries, the oldest first, without those of some devices. Drops entries that it cannot read.
-    package func mirrorEntries(limit: Int, without devices: Set<Key<Device>> = []) async throws -> [MirrorEntry] {
+    /// The next entries, the oldest first, without those of some devices and platforms. Drops entries that it cannot read.
+    package func mirrorEntries(
+        limit: Int, without failing: MirrorFailures = MirrorFailures()
+    ) async throws -> [MirrorEntry] {
         let rows = try await readCommitted { [damagedRows] db in
-            try db.prepared(MirrorStatements.next).all(limit, SQLKeys(devices)) { row in
+            try db.prepared(MirrorStatements.next).all(
+                limit, SQLKeys(failing.devices), SQLKeys(failing.platforms)
+            ) { row in
                 let key = Key<MirrorEntry>(row.integer(0))
                 return (key: key, entry: try damagedRows.readable("mirror entry \(key)") { try MirrorEntry(row) })
             }
@@ -103,7 +107,7 @@ enum MirrorStatements {
 
     static let next: SQLText = """
         SELECT id, platform_id, device_id, method, body, created_at_ms /* mirror.next */ FROM mirror_entry
-         WHERE NOT device_id \(among: "$2") ORDER BY id LIMIT $1
+         WHERE NOT device_id \(among: "$2") AND NOT platform_id \(among: "$3") ORDER BY id LIMIT $1
         """
 
     static let delete: SQLText = "DELETE FROM mirror_entry /* mirror.delete */ WHERE id \(among: "$1")"
@@ -167,6 +171,18 @@ package enum MirrorVerdict: Sendable, Hashable {
     case refused(Int)
     /// The old server did not answer, or failed.
     case unheard
+    /// The old server did not take the secret of the platform, or is not at that address any more.
+    case doubted
+}
+
+/// Devices and platforms that the old server did not hear of in a pass.
+package struct MirrorFailures: Sendable {
+    var devices: Set<Key<Device>> = []
+    var platforms: Set<Key<Platform>> = []
+
+    package init() {}
+
+    var isEmpty: Bool { devices.isEmpty && platforms.isEmpty }
 }
 
 extension Schema {

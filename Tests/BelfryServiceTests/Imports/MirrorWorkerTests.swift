@@ -21,6 +21,20 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a doubted secret holds back its platform alone`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let other = try await fixture.store.create(NewPlatform.numbered(2, of: fixture.platform.applicationKey))
+            try await fixture.mirror(1, of: Array(1...501))
+            try await fixture.store.mirror(
+                MirrorCall(.post, body: [2]), of: [502], on: other.key, atMost: 9_999)
+            let server = ScriptedMirror { $0 == 2 ? .heard(nil) : .doubted }
+            #expect(await fixture.rounds(2, to: server) == [.more, .failed])
+            #expect(server.bodies.count == 501 && server.bodies.last == 2)
+            #expect(try await fixture.store.mirrorBacklog() == 501)
+        }
+    }
+
     @Test func `a server that is down gets pages with pauses`() async throws {
         try await TestStore.play(on: .sqlite) { fixture in
             try await fixture.mirror(1, of: Array(1...501))
@@ -135,7 +149,7 @@ extension TestStore {
         _ count: Int, to server: ScriptedMirror, _ log: CapturedLog = CapturedLog()
     ) async -> [MirrorWorker.RoundOutcome] {
         let worker = MirrorWorker(store: store, server: server, clock: clock, logger: log.logger)
-        var (outcomes, failing) = ([MirrorWorker.RoundOutcome](), Set<Key<Device>>())
+        var (outcomes, failing) = ([MirrorWorker.RoundOutcome](), MirrorFailures())
         for _ in 0..<count { outcomes.append(await worker.round(without: &failing)) }
         return outcomes
     }
