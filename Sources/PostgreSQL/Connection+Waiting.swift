@@ -26,11 +26,12 @@ extension Connection {
         let hosts = parts["host"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
         let ports = parts["port"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
         guard hosts.count > 1, parts["hostaddr"] == nil, parts["target_session_attrs"] != "prefer-standby",
-            ports.count <= 1 || ports.count == hosts.count
+            ports.count <= 1 || ports.count == hosts.count, !hosts.contains("")
         else { return [[]] }
         return hosts.enumerated().map { index, host in
+            guard !ports.isEmpty else { return [("host", host)] }
             // libpq ignores an empty value, and would take the whole list.
-            let port = ports.isEmpty ? "" : ports[ports.count == 1 ? 0 : index]
+            let port = ports[ports.count == 1 ? 0 : index]
             return [("host", host), ("port", port.isEmpty ? "5432" : port)]
         }
     }

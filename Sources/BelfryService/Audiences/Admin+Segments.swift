@@ -42,8 +42,10 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: SegmentBody.self)
-            guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another segment") }
             let segment = try await found(call, application)
+            guard body.name ?? segment.name == segment.name else {
+                throw InvalidInput(field: "name", "stays: make another segment")
+            }
             return try Response(
                 SegmentReply(
                     try await factory.services.segments.change(

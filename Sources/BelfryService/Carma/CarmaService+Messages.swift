@@ -53,8 +53,8 @@ extension CarmaService {
                 sent = (try await pushes.send(push, for: app.applicationKey).receiptID, nil)
             }
         } catch {
-            // The history shows nothing that was not sent.
-            try? await store.delete(message.key)
+            // The history shows nothing that was not sent. Where the database failed, it may have been.
+            if (error as? StoreError)?.isPassing != true { try? await store.delete(message.key) }
             throw error
         }
         // The push is on its way: a sender that got an error would send it again.

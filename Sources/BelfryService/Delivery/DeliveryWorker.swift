@@ -140,8 +140,8 @@ struct DeliveryWorker: Sendable {
         while true {
             do {
                 return try await store.settle(settlements)
-            } catch {
-                guard clock.now < end, !(error is CancellationError) else { throw error }
+            } catch let error as StoreError {
+                guard clock.now < end, error.isPassing else { throw error }
                 logger.warning("batches were not settled, and are tried again", metadata: ["error": "\(error)"])
             }
             try await clock.sleep(for: Self.settlementPause)

@@ -68,7 +68,7 @@ package struct PlaceService: Sendable {
         let first = AuditedChange(by: author, "location.create", application, ["name": place.name])
         let second = AuditedChange(by: author, "geofence.create", application, ["locations": place.name])
         return try await store.audited(second) {
-            try await store.audited(first) { try await store.create(place, of: application.key, geofence: plan) }
+            try await store.create(place, of: application.key, audited: first, geofence: plan)
         }
     }
 

@@ -8,12 +8,15 @@ extension Store {
 
     /// Creates a location and a geofence at it, or neither.
     ///
-    /// - Parameter plan: makes the geofence for the location; may run more than once.
+    /// - Parameters:
+    ///   - change: the line of the audit log for the location.
+    ///   - plan: makes the geofence for the location; may run more than once.
     package func create(
-        _ place: Place, of application: Key<Application>,
+        _ place: Place, of application: Key<Application>, audited change: AuditedChange,
         geofence plan: @escaping @Sendable (Key<Location>) throws -> GeofencePlan
     ) async throws -> Geofence {
         try await write { session in
+            try PendingAuditEntry(change).write(in: session)
             try session.lock(application)
             try session.check(application)
             let location = try session.create(place, of: application)

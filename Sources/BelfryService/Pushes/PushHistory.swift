@@ -49,7 +49,12 @@ struct PushHistory: Sendable {
 
     /// Leaves out pushes to other users, who had a device before or after this one.
     mutating func keep(pushesTo user: String, _ store: any Store) async throws {
-        let others = try await store.pushes(Set(entries.map(\.push.key)), toOthersThan: user)
+        let pushes = Set(entries.map(\.push.key)).sorted()
+        var others: Set<Key<Push>> = []
+        for start in stride(from: 0, to: pushes.count, by: 250) {
+            let some = Set(pushes[start..<min(start + 250, pushes.count)])
+            others.formUnion(try await store.pushes(some, toOthersThan: user))
+        }
         entries.removeAll { others.contains($0.push.key) }
     }
 

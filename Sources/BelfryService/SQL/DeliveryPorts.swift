@@ -408,6 +408,14 @@ package enum StoreError: Error, Sendable, Hashable {
 }
 
 extension StoreError {
+    /// Whether the same may succeed later.
+    var isPassing: Bool {
+        switch self {
+        case .unavailable, .overloaded: true
+        default: false
+        }
+    }
+
     /// The error for deleting an application that has platforms.
     package static func hasPlatforms(_ count: Int) -> StoreError {
         .conflict(

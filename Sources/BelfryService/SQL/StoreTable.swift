@@ -169,9 +169,9 @@ package struct RowLimit: Sendable, Hashable {
     package static let openEndpoints = RowLimit(64, "open endpoints", of: "application")
     /// The limit over all applications of a tenant.
     package static let tenantOpenEndpoints = RowLimit(512, "open endpoints", of: "tenant")
-    /// Geofences that were deleted before their end, which devices have to remove until then.
+    /// Geofences that were deleted, and that devices are still told of.
     package static let geofenceDeletions = RowLimit(
-        50_000, "deleted geofences that would not be over yet", of: "application", "let some of them end first")
+        50_000, "deleted geofences that devices are told of", of: "application", "let some of them end first")
     package static let carmaApps = RowLimit(100, "apps of Carma", of: "application")
     package static let carmaTriggers = RowLimit(1_000, "triggers of Carma", of: "app")
 

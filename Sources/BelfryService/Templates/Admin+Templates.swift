@@ -41,8 +41,10 @@ extension Admin {
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: TemplateBody.self)
-            guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another template") }
             let template = try await found(call, application)
+            guard body.name ?? template.name == template.name else {
+                throw InvalidInput(field: "name", "stays: make another template")
+            }
             return try Response(
                 TemplateReply(
                     try await factory.services.templates.change(

@@ -22,8 +22,8 @@ struct UserPages {
     private static let perPage = 50
     /// The most devices whose pushes are shown.
     private static let timelineDevices = 10
-    /// The most answers to pushes in a user's file, and the most pages of history read for it, counted for each device.
-    private static let (filePushesMax, filePagesMax) = (10_000, 1_000)
+    /// The most answers to pushes in a user's file, and how long they are looked for.
+    private static let (filePushesMax, fileDeadline) = (10_000, Duration.seconds(15))
 
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.query.raw("id")
@@ -118,16 +118,16 @@ extension UserPages {
         let devices = try await users.devices(of: id, of: application)
         let shown = devices.prefix(isWhole ? devices.count : Self.timelineDevices).map(\.0)
         func pushes(before: Key<Push>?, _ limit: Int) async throws -> PushHistory {
-            try await visit.searching(application) {
-                try await PushHistory(of: shown, in: application, before: before, limit: limit, store)
-            }
+            try await PushHistory(of: shown, in: application, before: before, limit: limit, store)
         }
         let limit = isWhole ? Self.filePushesMax : 25
-        var history = try await pushes(before: visit.number("before").map { Key($0) }, limit)
-        var pages = isWhole ? Self.filePagesMax / max(1, shown.count) : 1
-        while let next = history.next, pages > 1, history.entries.count < limit {
-            history.add(try await pushes(before: next, limit - history.entries.count))
-            pages -= 1
+        let deadline = ContinuousClock.now + Self.fileDeadline
+        var history = try await visit.searching(application) {
+            var history = try await pushes(before: visit.number("before").map { Key($0) }, limit)
+            while let next = history.next, isWhole, history.entries.count < limit, ContinuousClock.now < deadline {
+                history.add(try await pushes(before: next, limit - history.entries.count))
+            }
+            return history
         }
         if isWhole { try await history.keep(pushesTo: user.id, store) }
         var details = UserDetails(

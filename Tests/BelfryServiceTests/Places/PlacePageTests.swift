@@ -281,10 +281,11 @@ import Testing
     @Test func `a refused geofence leaves no location`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let (store, app) = (dashboard.store, contents.application.key)
+        let change = AuditedChange(by: .local(systemUser: "test"), "location.create", contents.application)
         await #expect(throws: InvalidInput.self) {
-            try await store.create(Place(name: "Market", latitude: 1, longitude: 2, radius: 50), of: app) { _ in
-                throw InvalidInput(field: "data", "is wrong")
-            }
+            try await store.create(
+                Place(name: "Market", latitude: 1, longitude: 2, radius: 50), of: app, audited: change
+            ) { _ in throw InvalidInput(field: "data", "is wrong") }
         }
         let settings = [("name", "dairy"), ("description", ""), ("encrypted_only", "yes")]
         #expect(try await browser.post("\(path)/settings", settings).status == .seeOther)
