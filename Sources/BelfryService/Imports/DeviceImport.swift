@@ -26,7 +26,7 @@ package struct DeviceImport: Sendable, Hashable {
     /// The import for a device that is there. One that is inactive stays so until its app registers: the app unregistered it, a
     /// provider called its token dead, or an earlier list had it inactive. A device without a token lost it to another device alone.
     func updating(_ row: DeviceRow) -> DeviceImport {
-        guard row.reach == .inactive, row.token == registration.token else { return self }
+        guard row.reach == .inactive, row.token != nil else { return self }
         return DeviceImport(registration: registration, uuid: uuid, isActive: false, lastSeenAt: lastSeenAt)
     }
 }

@@ -238,8 +238,7 @@ private struct TrialDevice: Sendable, Hashable {
         self.mark = mark
         token = hash.hash(device.registration.token.identity)
         // As `DeviceImport.updating`.
-        let isHeldBack = old.map { [token] in !$0.isActive && $0.token == token } ?? false
-        isActive = device.isActive && !isHeldBack
+        isActive = device.isActive && (old.map { $0.isActive || $0.token == 0 } ?? true)
         topics = Set(device.registration.topics.wanted.map(hash.hash(text:)))
         if case .change = device.registration.topics { topics.formUnion(old?.topics ?? []) }
         user =
