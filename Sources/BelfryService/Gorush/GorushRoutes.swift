@@ -118,7 +118,8 @@ package struct GorushRoutes: Sendable {
     private static func words(_ error: any Error) throws -> String {
         guard !(error is CancellationError) else { throw error }
         let known = APIError(cause: error)
-        guard known.status.kind == .clientError, known.status != .tooManyRequests else { throw error }
+        let isOurs = known.status.kind == .serverError && !(error is APIError)
+        guard !isOurs, known.status != .tooManyRequests, known.headers[.retryAfter] == nil else { throw error }
         return known.message
     }
 
