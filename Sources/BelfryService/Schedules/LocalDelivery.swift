@@ -48,6 +48,9 @@ package struct LocalDelivery: Sendable, Hashable {
 
     package func next(after instant: Instant) -> Instant? { steps.first { $0 > instant } }
 
+    /// The step of that time, or the one before it.
+    func last(until instant: Instant) -> Instant? { steps.last { $0 <= instant } }
+
     /// The zones among these names, with case folded, whose clocks have come to the time; and those that are zones at all.
     func zones(of names: [String], at now: Instant) -> (due: [String], known: [String]) {
         let known = names.compactMap { name in ZoneInfo.named(folded: name).map { (name, due(in: $0)) } }

@@ -70,9 +70,8 @@ struct Scheduler: Sendable {
                 let runs = try await store.runs(of: schedule.key)
                 let receipts = runs.compactMap(\.how.receiptID)
                 let isOpen = try await !haveFound(receipts)
-                let step = local.steps.last { $0 <= clock.now } ?? clock.now
                 // Who travels meanwhile could be found by both. A push that is throttled or parked is waited for by the last step alone.
-                if isOpen, next == nil || clock.now < step + Self.stepWait {
+                if isOpen, next == nil || clock.now < (local.last(until: clock.now) ?? clock.now) + Self.stepWait {
                     _ = try await store.pass(schedule, to: clock.now + Self.fanOutWait)
                     return
                 }
