@@ -275,14 +275,9 @@ final class LogFlusher: Sendable {
     /// Calls `then` when all that was committed before is on the disk, or could not be flushed.
     func flush(_ then: @escaping @Sendable (Result<Void, any Error>) -> Void) {
         queue.async {
-            then(
-                Result {
-                    if let fault = self.fault { throw fault }
-                    do { try self.sync() } catch {
-                        self.firstFault.withLock { $0 = error }
-                        throw error
-                    }
-                })
+            let flushed = Result { if let fault = self.fault { throw fault } else { try self.sync() } }
+            if case .failure(let error) = flushed { self.firstFault.withLock { $0 = $0 ?? error } }
+            then(flushed)
         }
     }
 }
