@@ -172,9 +172,7 @@ extension Store {
                 let last = figures.sentAt + .milliseconds(campaign.plan.winner?.after.milliseconds ?? 0)
                 if figures.isUnsent, clock.now < last + WinnerPending.waitMax { throw WinnerPending() }
                 // Nobody was reached, and nobody will be: it was cancelled, or refused by all.
-                guard figures.accepted > 0 || figures.receipts.contains(where: { $0.settledAt == nil }) else {
-                    continue
-                }
+                guard figures.accepted > 0 || figures.isUnsent && !figures.receipts.isEmpty else { continue }
                 let rate = figures.accepted > 0 ? figures.rate(of: campaign.plan.winner?.by ?? .opened) : -1
                 if best.map({ rate > $0.rate }) ?? true { best = (part.place, rate) }
             }
