@@ -34,12 +34,12 @@ struct DeliveryWorker: Sendable {
                 // The rest would lapse while it is sent, and be sent twice.
                 guard clock.now < claimedAt + begunWithin else { return try await handBack(Array(open)) }
                 do {
-                    let loads = try await unsent { try await load(Array(open)) }
-                    let prepared = try await unsent {
-                        try await prepare(
-                            zip(open, loads).compactMap { batch, load in
-                                load.map { LoadedBatch(batch: batch, load: $0) }
-                            })
+                    let (loads, prepared) = try await unsent {
+                        let loads = try await load(Array(open))
+                        let parts = zip(open, loads).compactMap { batch, load in
+                            load.map { LoadedBatch(batch: batch, load: $0) }
+                        }
+                        return (loads, try await prepare(parts))
                     }
                     try await deliver(prepared, claimedAt: claimedAt)
                     open = open.dropFirst(loads.count)
