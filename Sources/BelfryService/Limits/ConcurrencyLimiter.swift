@@ -65,7 +65,8 @@ package final class ConcurrencyLimiter: Sendable {
     /// Bodies up to this size are not counted, since every connection may hold as much.
     static let smallBodyBytes = 64 << 10
 
-    /// Holds as much as the request's body may take while `handler` reads and processes it.
+    /// Holds as much as the request's body may take while `handler` reads and processes it. A large one is processed beside the event
+    /// loops, whose other requests would wait for milliseconds.
     ///
     /// - Parameters:
     ///   - bytesMax: the assumed length of a body without one.
@@ -77,7 +78,9 @@ package final class ConcurrencyLimiter: Sendable {
         guard let bytes = request.bodyBytes(atMost: bytesMax), bytes > Self.smallBodyBytes else {
             return try await handler()
         }
-        return try await holding(.uploads, (bytes + 1_023) / 1_024, for: try await holder(), handler)
+        return try await holding(.uploads, (bytes + 1_023) / 1_024, for: try await holder()) {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handler() }
+        }
     }
 
     /// Like `uploading`. A body of unknown length is read here, and is not counted while it is small: the Android SDK announces no length.
@@ -107,7 +110,8 @@ package final class ConcurrencyLimiter: Sendable {
         }
         var received = request
         received.body = RequestBody(buffer: body)
-        return try await handler(received)
+        guard lease != nil else { return try await handler(received) }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handler(received) }
     }
 }
 
