@@ -288,7 +288,7 @@ extension MatrixNotification {
                 if !isInString { depth -= 1 }
             default: break
             }
-            if isKept { text += bytes[index..<(index + length)] }
+            if isKept, length == 1 { text.append(byte) } else if isKept { text += bytes[index..<(index + length)] }
             index += length
         }
         return text
