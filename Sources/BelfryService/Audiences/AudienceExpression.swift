@@ -160,7 +160,7 @@ extension AudienceExpression {
         guard values <= Self.valuesMax else {
             throw InvalidInput(field: field, "has \(values) values, the limit is \(Self.valuesMax)")
         }
-        for case .users(let ids) in terms { for id in ids { _ = try User.checked(id: id, field: field) } }
+        for case .users(let ids) in terms { for id in ids { _ = try User.checked(id: id, field: "\(field).user") } }
     }
 }
 
