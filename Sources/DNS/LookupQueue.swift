@@ -33,7 +33,7 @@ struct LookupQueue: Sendable {
             if let known = lanes[lane]?.known(host, at: now) { return [.tell(waiter, known)] }
         }
         guard let step = lanes[caller.lane]?.ask(host, by: caller, waiter: waiter, at: now) else {
-            return [.tell(waiter, .failure(.full))]
+            return [.tell(waiter, .failure(lanes.isEmpty ? .unanswered : .full))]
         }
         alive.insert(waiter)
         deadlines.append((now + TimeAmount(limits.deadline), waiter))
@@ -63,6 +63,12 @@ struct LookupQueue: Sendable {
 
     /// A waiter that has given up.
     mutating func cancel(_ waiter: Int) -> [Step] { telling([.tell(waiter, .failure(.unanswered))]) }
+
+    /// Tells all waiters. Nothing is begun any more.
+    mutating func close() -> [Step] {
+        lanes = [:]
+        return telling(alive.map { .tell($0, .failure(.unanswered)) })
+    }
 
     /// Drops repeated answers, so that each waiter gets one.
     private mutating func telling(_ steps: [Step]) -> [Step] {

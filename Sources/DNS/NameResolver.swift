@@ -40,7 +40,10 @@ public final class NameResolver: Sendable {
     deinit { source.close() }
 
     /// Ends the thread; waiting look-ups fail.
-    public func close() { source.close() }
+    public func close() {
+        perform { queue, _ in queue.close() }
+        source.close()
+    }
 
     /// Whether a text names a server: an address, or one with a port as in `192.0.2.1:53` and `[2001:db8::1]:53`.
     public static func isServer(_ text: String) -> Bool {

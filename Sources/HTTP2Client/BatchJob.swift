@@ -16,6 +16,8 @@ final class BatchJob {
     var answers: HTTP2Answers
     /// The place where the session keeps the job, so that it leaves in one step.
     var place = 0
+    /// Whether a request was submitted, so that a queued frame may name its bytes.
+    var hasStreams = false
     /// The names of the headers to keep, in the order of their places; nil until the session has taken the job.
     var names: [[UInt8]]?
     let answerBytesMax: Int?

@@ -36,7 +36,7 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
     package mutating func replace(at indices: [Int], with later: HTTP2Answers) {
         let shift = UInt32(bytes.count)
         bytes.append(contentsOf: later.bytes)
-        names = later.names
+        if !later.names.isEmpty { names = later.names }
         for (index, record) in zip(indices, later.records) {
             records[index] = record.shifted(by: shift)
         }
@@ -63,11 +63,6 @@ package struct AnswerRecord: Sendable {
     /// The bytes reserved for the body from its start, once it had to move.
     var bodyRoom: UInt32 = 0
     package var fault = HTTP2Fault(.connectionLost)
-
-    package init(kind: Kind = .open, fault: HTTP2Fault = HTTP2Fault(.connectionLost)) {
-        self.kind = kind
-        self.fault = fault
-    }
 
     var fields: Range<Int> { Int(fieldsStart)..<Int(fieldsStart + fieldsLength) }
     var body: Range<Int> { Int(bodyStart)..<Int(bodyStart + bodyLength) }

@@ -186,7 +186,7 @@ extension HTTP2Session {
             : nghttp2_submit_request(session, nil, headers, headerCount, &provider, slot)
         window.active += 1
         slot.pointee.streamID = stream
-        if stream < 0 { refuse(slot, code: stream) }
+        if stream < 0 { refuse(slot, code: stream) } else { job.hasStreams = true }
     }
 
     /// nghttp2 would not take the request: no stream ids are left, or it has no memory.
@@ -365,7 +365,7 @@ extension HTTP2Session {
             last.place = job.place
             jobs[job.place] = last
         }
-        finished.append(job)
+        if job.hasStreams { finished.append(job) }
         job.finish()
     }
 }

@@ -232,7 +232,7 @@ struct PoolState {
     }
 
     private mutating func refuseWaiters(where isHopeless: (Waiter) -> Bool) -> [Action] {
-        guard !members.contains(where: { $0.phase == .open }) else { return [] }
+        guard !members.contains(where: { $0.phase != .draining }) else { return [] }
         let fault = lastFailure?.fault ?? HTTP2Fault(.connectFailed)
         let hopeless = waiters.filter(isHopeless)
         waiters.removeAll(where: isHopeless)
@@ -261,11 +261,6 @@ struct BackOff {
     let longest: Duration
     private(set) var failures = 0
     private(set) var nextAt = Duration.zero
-
-    init(first: Duration, longest: Duration) {
-        self.first = first
-        self.longest = longest
-    }
 
     /// - Parameter chance: in 0..<1; the wait is between half and all of its nominal length, so that many clients that
     ///   failed together do not return together.

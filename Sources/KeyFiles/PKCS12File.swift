@@ -229,11 +229,15 @@ private struct Contents {
         guard keys.count <= Self.keysMax else {
             throw KeyFileError(.cost, "the p12 file holds \(keys.count) private keys, at most \(Self.keysMax) are read")
         }
+        var refusal: KeyFileError?
         for key in keys {
-            guard let leaf = certificates.firstIndex(where: { KeyPair.fits($0, key) }) else { continue }
-            var others = certificates
-            return ([others.remove(at: leaf)] + others, key)
+            do throws(KeyFileError) {
+                guard let leaf = try KeyPair.place(of: key, in: certificates) else { continue }
+                var others = certificates
+                return ([others.remove(at: leaf)] + others, key)
+            } catch { refusal = error }
         }
+        if let refusal { throw refusal }
         throw KeyFileError(.mismatch, "the private key in the p12 file belongs to none of its certificates")
     }
 
@@ -253,24 +257,34 @@ private struct Contents {
     }
 }
 
-/// Whether a key is that of a certificate.
+/// Finds the certificate of a key.
 enum KeyPair {
-    static func fits(_ certificate: [UInt8], _ key: [UInt8]) -> Bool {
+    /// A handshake takes eight times as long with a key of twice the length.
+    private static let bitsMax = 8_192
+
+    /// - Returns: the place of the certificate; nil for none, and for a key that cannot be read.
+    static func place(of key: [UInt8], in certificates: [[UInt8]]) throws(KeyFileError) -> Int? {
         defer { ERR_clear_error() }
-        let certificate = certificate.withUnsafeBufferPointer { bytes in
-            var start = bytes.baseAddress
-            return d2i_X509(nil, &start, bytes.count)
-        }
-        let key = key.withUnsafeBufferPointer { bytes in
+        let parsed = key.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
             return d2i_AutoPrivateKey(nil, &start, bytes.count)
         }
-        defer {
-            X509_free(certificate)
-            EVP_PKEY_free(key)
+        defer { EVP_PKEY_free(parsed) }
+        guard let key = parsed else { return nil }
+        let bits = Int(EVP_PKEY_bits(key))
+        guard bits <= Self.bitsMax else {
+            throw KeyFileError(
+                .cost, "a private key in the p12 file has \(bits) bits, at most \(Self.bitsMax) are taken")
         }
-        guard let certificate, let key else { return false }
-        return X509_check_private_key(certificate, key) == 1
+        return certificates.firstIndex { bytes in
+            let certificate = bytes.withUnsafeBufferPointer { bytes in
+                var start = bytes.baseAddress
+                return d2i_X509(nil, &start, bytes.count)
+            }
+            defer { X509_free(certificate) }
+            guard let leaf = certificate else { return false }
+            return X509_check_private_key(leaf, key) == 1
+        }
     }
 }
 

@@ -13,26 +13,28 @@ final class ConnectionBudget: Sendable {
         var open = 0
         /// Open connections to hosts that never answered.
         var strangers = 0
-        var onFull: @Sendable () -> Bool = { false }
+        var onFull: @Sendable (Bool) -> Bool = { _ in false }
     }
 
     init(connectionsMax: Int) { self.connectionsMax = connectionsMax }
 
-    /// - Parameter makeRoom: asked to have connections closed that nothing stands on; whether there were any.
-    func onFull(_ makeRoom: @escaping @Sendable () -> Bool) { state.withLock { $0.onFull = makeRoom } }
+    /// - Parameter makeRoom: asked to have connections closed that nothing stands on; whether there were any. It gets true where
+    ///   only those to hosts that never answered help.
+    func onFull(_ makeRoom: @escaping @Sendable (Bool) -> Bool) { state.withLock { $0.onFull = makeRoom } }
 
     fileprivate func take(_ share: HostPermits) -> Bool {
         if tryTake(share) { return true }
+        let (makeRoom, strangersOnly) = state.withLock { ($0.onFull, !share.isKnown && $0.strangers >= strangersMax) }
         // What is being closed counts no more, so there is room at once.
-        return state.withLock(\.onFull)() && tryTake(share)
+        return makeRoom(strangersOnly) && tryTake(share)
     }
+
+    private var strangersMax: Int { max(1, connectionsMax / 2) }
 
     private func tryTake(_ share: HostPermits) -> Bool {
         state.withLock { state in
             share.held.withLock { held in
-                guard state.open < connectionsMax, held.isKnown || state.strangers < max(1, connectionsMax / 2) else {
-                    return false
-                }
+                guard state.open < connectionsMax, held.isKnown || state.strangers < strangersMax else { return false }
                 state.open += 1
                 if !held.isKnown { state.strangers += 1 }
                 held.count += 1

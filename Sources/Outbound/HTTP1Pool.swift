@@ -238,7 +238,7 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
         let bound = NIOLoopBound((self, connection), eventLoop: eventLoop)
         let lapse = eventLoop.scheduleTask(in: amount) { bound.value.1.connectLapsed() }
         let ready = connection.opening(on: eventLoop)
-        ClientChannel.connect(
+        let connecting = ClientChannel.connect(
             to: configuration.host, port: configuration.port, through: configuration.tunnel,
             lookUp: configuration.lookUp, admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
         ) { [configuration] channel in
@@ -249,11 +249,13 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
             }
             try bound.value.1.addHandlers(to: channel)
         }
-        .whenFailure { bound.value.1.failed($0) }
+        connecting.whenFailure { bound.value.1.failed($0) }
         ready.whenComplete { outcome in
             lapse.cancel()
             bound.value.0.connected(bound.value.1, outcome)
         }
+        // The connection knows only the channel of the address that was tried last.
+        ready.whenFailure { _ in connecting.whenSuccess { $0.close(promise: nil) } }
     }
 
     private func connected(_ connection: HTTP1Connection, _ outcome: Result<any Channel, any Error>) {

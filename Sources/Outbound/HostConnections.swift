@@ -71,7 +71,7 @@ public final class HostConnections: Sendable {
         self.group = group
         self.logger = logger
         budget = ConnectionBudget(connectionsMax: configuration.connectionsMax)
-        budget.onFull { [weak self] in self?.closeLongestUnused() ?? false }
+        budget.onFull { [weak self] in self?.closeLongestUnused(strangersOnly: $0) ?? false }
         let sweep = group.next().scheduleRepeatedTask(
             initialDelay: Self.sweepInterval, delay: Self.sweepInterval
         ) { [weak self] task in
@@ -88,7 +88,9 @@ public final class HostConnections: Sendable {
             defer { held.hosts = [:] }
             return held.hosts.values.map(\.host)
         }
-        for host in hosts { await host.shutdown() }
+        await withDiscardingTaskGroup { group in
+            for host in hosts { group.addTask { await host.shutdown() } }
+        }
     }
 
     /// Sends what goes to one host and returns the answers in order, and why there was no connection if there was none.
@@ -172,9 +174,11 @@ public final class HostConnections: Sendable {
     private func retire(_ hosts: [PostHost]) { hosts.forEach { $0.retire() } }
 
     /// Makes room for a connection: the host that nothing was sent to for longest loses its own.
-    private func closeLongestUnused() -> Bool {
+    private func closeLongestUnused(strangersOnly: Bool) -> Bool {
         let host = held.withLock { held in
-            held.hosts.values.filter { $0.users == 0 && $0.host.permits.isHeld }.min { $0.usedAt < $1.usedAt }?.host
+            held.hosts.values.filter {
+                $0.users == 0 && $0.host.permits.isHeld && !(strangersOnly && $0.host.permits.isKnown)
+            }.min { $0.usedAt < $1.usedAt }?.host
         }
         host?.closeIdle()
         return host != nil

@@ -92,6 +92,17 @@ import Testing
         #expect(told(queue.ask("h4", by: Self.deadApp, waiter: 4, at: Self.start + .seconds(5))).isEmpty)
     }
 
+    @Test func `a closed queue tells all waiters and begins nothing`() {
+        var limits = NameLimits()
+        limits.application = 1
+        var queue = LookupQueue(limits)
+        for waiter in 0..<3 { _ = queue.ask("h\(waiter)", by: Self.deadApp, waiter: waiter, at: Self.start) }
+        #expect(told(queue.close()) == [0: .unanswered, 1: .unanswered, 2: .unanswered])
+        let late = queue.found(.failure(.unanswered), of: "h0", in: .doors, lifetime: .zero, at: Self.start)
+        #expect(begun(late).isEmpty && told(late).isEmpty)
+        #expect(told(queue.ask("h3", by: Self.deadApp, waiter: 3, at: Self.start)) == [3: .unanswered])
+    }
+
     @Test(arguments: [(0, 5), (30, 30), (86_400, 60)])
     func `an answer is kept for its servers' time, within bounds`(lifetime: Int, kept: Int64) {
         var queue = LookupQueue(NameLimits())

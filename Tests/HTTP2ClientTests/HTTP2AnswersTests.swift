@@ -33,6 +33,21 @@ import Testing
             #expect(answers.records[index].isTruncated)
         }
     }
+
+    @Test func `an attempt without connection takes no headers away`() throws {
+        var answers = HTTP2Answers(count: 2)
+        answers.names = [Array("retry-after".utf8)]
+        answers.begin(0, status: 503)
+        [UInt8(ascii: "7")].withUnsafeBufferPointer { answers.keep(0, place: 0, value: $0) }
+        answers.records[0].kind = .response
+        answers.replace(at: [1], with: HTTP2Answers(count: 1, unprocessed: HTTP2Fault(.circuitOpen)))
+        guard case .response(let response) = answers[0] else {
+            Issue.record("the first answer is lost")
+            return
+        }
+        try #require(response["retry-after"] == "7")
+        #expect(response.keptHeaders.map { $0.1 } == ["7"])
+    }
 }
 
 @Suite struct SilenceClockTests {

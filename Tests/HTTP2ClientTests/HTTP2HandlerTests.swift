@@ -220,6 +220,24 @@ import Testing
         #expect(reply.words == ["unknown cancelled", "unprocessed cancelled"])
     }
 
+    @Test func `a batch that was never written is not kept`() throws {
+        let connection = try TestConnection(server: ScriptedServer(streams: 1))
+        connection.channel.isWritable = false
+        weak var kept: BatchJob?
+        do {
+            let job = BatchJob(
+                id: 1, batch: .numbered(2), authority: Array("host".utf8), isUrgent: false, lapsesAt: .max
+            ) { _ in }
+            kept = job
+            connection.handler.send(job)
+        }
+        try connection.turn()
+        #expect(kept != nil)
+        connection.handler.cancel(1)
+        try connection.turn()
+        #expect(kept == nil)
+    }
+
     @Test func `silence is pinged, and a missed ping ends the connection`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 1, answersPings: false))
         let reply = try connection.send(2, deadline: .seconds(600))

@@ -172,6 +172,20 @@ import Testing
         #expect(proven.ask(waiter(3), at: .zero) == (.wait, [.open(id(2))]), "one that worked is replaced at once")
     }
 
+    @Test func `a connection that ends refuses no waiters of another`() {
+        var configuration = configuration
+        configuration.outlastsBackOff = false
+        var state = PoolState(configuration: configuration)
+        _ = state.ask(waiter(1), at: .zero)
+        _ = state.opened(id(1), at: .zero)
+        state.draining(id(1))
+        #expect(state.ask(waiter(2), at: .zero) == (.wait, [.open(id(2))]))
+        let goAway = HTTP2Ending.goAway(errorCode: 0, debugData: [])
+        #expect(state.closed(id(1), goAway, at: .zero, chance: 0) == [])
+        #expect(state.backOff.failures == 1)
+        #expect(state.opened(id(2), at: .zero) == [.resume(waiter: 2, with: .use(id(2)))])
+    }
+
     @Test func `idle connections are closed, the last one much later`() {
         var state = warm()
         _ = state.ask(waiter(1, count: 101), at: .seconds(1))

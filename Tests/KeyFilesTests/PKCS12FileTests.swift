@@ -129,6 +129,17 @@ import Testing
         #expect(throws: KeyFileError.self) { try PKCS12File(Self.p12(bags: [deep], mac: 1), passphrase: "x") }
     }
 
+    @Test func `a key of more than 8,192 bits is refused`() {
+        let certificate = Self.value(0x30, Self.oid(1, 9, 22, 1) + Self.value(0xA0, Self.value(4, [0x30, 0])))
+        let bags = [
+            Self.value(0x30, Self.oid(1, 12, 10, 1, 1) + Self.value(0xA0, Self.longKey)),
+            Self.value(0x30, Self.oid(1, 12, 10, 1, 3) + Self.value(0xA0, certificate)),
+        ]
+        let file = Self.value(0x30, Self.value(2, [3]) + Self.contents(bags))
+        let error = #expect(throws: KeyFileError.self) { try PKCS12File(file, passphrase: "") }
+        #expect(error?.kind == .cost && error?.reason.contains("8200 bits") == true, "\(error?.reason ?? "opened")")
+    }
+
     @Test func `cut and changed files are refused and trap nothing`() throws {
         try OpenSSLFiles.with { files in
             let bytes = try files.p12("x", "-iter", "1")
@@ -177,12 +188,35 @@ import Testing
     }
 
     private static func p12(bags: [[UInt8]], macBytes: [UInt8]) -> [UInt8] {
-        let safe = value(0x30, bags.flatMap(\.self))
-        let list = value(0x30, value(0x30, oid(1, 7, 1) + value(0xA0, value(4, safe))))
         let digest = value(
             0x30,
             value(0x30, value(6, [0x2B, 0x0E, 3, 2, 0x1A]) + [5, 0]) + value(4, [UInt8](repeating: 0, count: 20)))
         let code = value(0x30, digest + value(4, [1, 2, 3, 4, 5, 6, 7, 8]) + value(2, macBytes))
-        return value(0x30, value(2, [3]) + value(0x30, oid(1, 7, 1) + value(0xA0, value(4, list))) + code)
+        return value(0x30, value(2, [3]) + contents(bags) + code)
+    }
+
+    private static func contents(_ bags: [[UInt8]]) -> [UInt8] {
+        let safe = value(0x30, bags.flatMap(\.self))
+        let list = value(0x30, value(0x30, oid(1, 7, 1) + value(0xA0, value(4, safe))))
+        return value(0x30, oid(1, 7, 1) + value(0xA0, value(4, list)))
+    }
+
+    /// An RSA key of 8,200 bits that is made at once: it is of 2^4100 + 1 and 2^4099 + 1, which are no primes, and nobody checks.
+    private static var longKey: [UInt8] {
+        func number(_ first: UInt8, _ fill: UInt8, _ last: UInt8) -> [UInt8] {
+            [first] + [UInt8](repeating: fill, count: 511) + [last]
+        }
+        let modulus: [UInt8] = [0] + number(0x80, 0, 0x18) + number(0, 0, 1).dropFirst()
+        let (p, q) = (number(0x10, 0, 1), number(0x08, 0, 1))
+        // The inverse of 3, by 2^4100 and 2^4099, and of q by p.
+        let (byP, byQ) = (number(0x0A, 0xAA, 0xAB), number(0x02, 0xAA, 0xAB))
+        let numbers: [[UInt8]] = [[0], modulus, [3], byP, p, q, byP, byQ, [2]]
+        return value(
+            0x30,
+            numbers.flatMap { bytes -> [UInt8] in
+                let count = bytes.count
+                let length = count < 0x80 ? [UInt8(count)] : [0x82, UInt8(count >> 8), UInt8(count & 0xFF)]
+                return [2] + length + bytes
+            })
     }
 }

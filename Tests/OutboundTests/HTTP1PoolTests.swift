@@ -1,6 +1,7 @@
 import HTTP2Client
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -179,6 +180,51 @@ import Testing
             #expect(place < 200)
         }
     }
+
+    private final class Opened: Sendable {
+        let count = Mutex(0)
+    }
+
+    /// The first address connects after the second was refused, and its TLS stalls.
+    @Test func `a late connection is closed with its attempt`() async throws {
+        let (group, opened) = (MultiThreadedEventLoopGroup.singleton, Opened())
+        // The backlog has room for one connection. The system tries the next again after a second.
+        let server = try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 0)
+            .serverChannelOption(.autoRead, value: false)
+            .childChannelInitializer { channel in
+                opened.count.withLock { $0 += 1 }
+                channel.closeFuture.whenComplete { _ in opened.count.withLock { $0 -= 1 } }
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        let first = try await ClientBootstrap(group: group).connect(host: "127.0.0.1", port: port).get()
+        let addresses = try ["127.0.0.1", "127.0.0.2"].map { try SocketAddress(ipAddress: $0, port: port) }
+        let tls = try TLSContexts().context(for: nil)
+        let pool = HTTP1Pool(
+            HTTP1PoolConfiguration(
+                host: "late.example", port: port, authority: "late.example", tls: tls,
+                lookUp: { _, eventLoop in
+                    eventLoop.scheduleTask(in: .milliseconds(100)) {
+                        server.setOption(.autoRead, value: true).whenComplete { _ in }
+                    }
+                    return eventLoop.makeSucceededFuture(addresses)
+                },
+                permits: HostPermits(ConnectionBudget(connectionsMax: 2)), connectionsMax: 1,
+                connectDeadline: .seconds(2), idleMax: .seconds(30), onHTTP2: {}), on: group.next())
+        var batch = HTTP2Batch(body: .shared([1]))
+        batch.append(path: "/")
+        let (answers, failure) = await pool.send(batch, urgent: false, deadline: .seconds(30), silence: .seconds(30))
+        #expect(answers.unprocessedIndices == [0] && failure?.code == .deadline)
+        try await first.close()
+        let end = ContinuousClock.now + .seconds(10)
+        while opened.count.withLock({ $0 }) > 0, ContinuousClock.now < end { await Task.yield() }
+        let left = opened.count.withLock { $0 }
+        #expect(left == 0)
+        pool.shutdown()
+        try await server.close()
+    }
 }
 
 @Suite struct ConnectionBudgetTests {
@@ -201,7 +247,7 @@ import Testing
         idle.becomeKnown()
         busy.becomeKnown()
         for _ in 0..<4 { #expect(idle.take()) }
-        budget.onFull { [idle] in
+        budget.onFull { [idle] _ in
             defer { idle.forgive() }
             return idle.isHeld
         }
@@ -231,6 +277,24 @@ import Testing
                 }
             }
             #expect(host.connections.most < 20, "some may be closing still, for each host learns of it by itself")
+        }
+    }
+
+    @Test func `strangers close no connection of a known host`() async throws {
+        try await ScriptedHost.run(configure: { $0.connectionsMax = 4 }) { request in
+            ScriptedHost.Answer(isSilent: request.path != "/known")
+        } _: { host, outbound in
+            func url(_ number: Int) -> String { host.url.replacing("127.0.0.1", with: "127.0.0.\(number)") }
+            _ = await outbound.post(url(99) + "/known")
+            var batch = OutboundBatch(OutboundBatch.Shape(headers: [], body: .shared([])))
+            for number in 1...3 { batch.append(url: url(number)) }
+            let answers = await outbound.post(batch, silence: .seconds(3), within: .seconds(30))
+            #expect(answers.count { $0 == .late } == 2, "strangers have half of the connections")
+            guard case .response = await outbound.post(url(99) + "/known") else {
+                Issue.record("the host was not spoken to")
+                return
+            }
+            #expect(host.connections.ever == 3)
         }
     }
 

@@ -64,7 +64,7 @@ extension Outcome {
         case .invalidExpiration?: self = .refused(.badExpiration)
         case .messageTooLarge?: self = .refused(.payloadTooLarge)
         case .invalidData?, .invalidChecksum?, .invalidType?: self = .refused(.other)
-        case .maxRateExceeded?: self = .throttled(retryAfter: rejection.retryAfter)
+        case .maxRateExceeded?: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
         case .accessTokenExpired?: self = .credentialsRefused("ADM refuses the access token")
         case nil where rejection.status == 401: self = .credentialsRefused("ADM refuses the access token")
         case nil where rejection.status == 403: self = .refused(.forbidden)

@@ -137,10 +137,10 @@ extension Outcome {
         case .sensitiveContent?: self = .refused(.forbidden)
         case .tooLarge?: self = .refused(.payloadTooLarge)
         case .badParameters?, .tokenCount?, .badStructure?, .badBody?, .tooManyTokens?: self = .refused(.other)
-        case .tooManyTopicMessages?: self = .throttled(retryAfter: rejection.retryAfter)
+        case .tooManyTopicMessages?: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
         case .authenticationFailed?, .tokenExpired?, .noPermission?, .noHighPriority?:
             self = .credentialsRefused("HMS answered \(rejection.code?.text ?? "")")
-        case .tokenServer?, .internalError?: self = .failed(retryAfter: rejection.retryAfter)
+        case .tokenServer?, .internalError?: self = .failed(retryAfter: Self.wait(rejection.retryAfter))
         default: self.init(hmsStatus: rejection)
         }
     }
@@ -149,8 +149,8 @@ extension Outcome {
     private init(hmsStatus rejection: HMSRejection) {
         switch rejection.status {
         case 401, 403, 404, 300..<400: self = .credentialsRefused("HMS answered \(rejection.status)")
-        case 429, 503: self = .throttled(retryAfter: rejection.retryAfter)
-        case 500...: self = .failed(retryAfter: rejection.retryAfter)
+        case 429, 503: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
+        case 500...: self = .failed(retryAfter: Self.wait(rejection.retryAfter))
         default: self = .refused(.other)
         }
     }

@@ -80,7 +80,7 @@ extension Outcome {
 
     private init(_ verdict: MPNSVerdict, sentAt: Instant) {
         switch (verdict.status, verdict.notification) {
-        case (200, .queueFull): self = .throttled(retryAfter: verdict.retryAfter ?? .seconds(240))
+        case (200, .queueFull): self = .throttled(retryAfter: Self.wait(verdict.retryAfter) ?? .seconds(240))
         // The app asked for none of this kind.
         case (200, .suppressed), (200, .dropped): self = .refused(.dropped)
         case (200, _): self = .accepted
@@ -90,9 +90,9 @@ extension Outcome {
         case (404, _): self = verdict.subscription == .expired ? .gone(since: sentAt) : .refused(.badToken)
         case (405, _): self = .refused(.methodNotAllowed)
         // The daily limit of an unauthenticated sender.
-        case (406, _): self = .throttled(retryAfter: verdict.retryAfter ?? .seconds(3_600))
+        case (406, _): self = .throttled(retryAfter: Self.wait(verdict.retryAfter) ?? .seconds(3_600))
         // The device is inactive: at most one attempt an hour is allowed.
-        case (412, _): self = .throttled(retryAfter: max(verdict.retryAfter ?? .zero, .seconds(61 * 60)))
+        case (412, _): self = .throttled(retryAfter: .seconds(61 * 60))
         default: self.init(unlisted: verdict.status, retryAfter: verdict.retryAfter)
         }
     }

@@ -63,7 +63,11 @@ package struct OutboundRoutes: Sendable {
     }
 
     package func close() async {
-        for connections in [direct, guarded] + proxiedRoutes.values.map(\.connections) { await connections.shutdown() }
+        await withDiscardingTaskGroup { group in
+            for connections in [direct, guarded] + proxiedRoutes.values.map(\.connections) {
+                group.addTask { await connections.shutdown() }
+            }
+        }
         names.close()
     }
 

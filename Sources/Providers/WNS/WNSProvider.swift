@@ -83,7 +83,7 @@ extension Outcome {
         case .received: self = .accepted
         case .dropped(let words): self = .refused(.dropped).saying("200 dropped", words)
         case .channelThrottled(let retryAfter):
-            self = .throttled(retryAfter: retryAfter ?? .seconds(600)).saying("200 channelthrottled")
+            self = .throttled(retryAfter: Self.wait(retryAfter) ?? .seconds(600)).saying("200 channelthrottled")
         case .rejected(let rejection):
             self.init(rejection, sentAt: sentAt)
             self = saying("\(rejection.status)", rejection.description)
@@ -94,7 +94,7 @@ extension Outcome {
     }
 
     private init(_ rejection: WNSRejection, sentAt: Instant) {
-        let retryAfter = rejection.retryAfter
+        let retryAfter = Self.wait(rejection.retryAfter)
         switch rejection.status {
         // The client has already tried a new token.
         case 401: self = .credentialsRefused("WNS refuses the access token: \(rejection.description ?? "401")")
