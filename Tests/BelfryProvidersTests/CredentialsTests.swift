@@ -211,7 +211,7 @@ import Testing
 
     @Test(arguments: [
         ("org.example.*", "several apps"), ("ABCDE12345.org.example.app", "team's id"),
-        ("org.example.app.voip", ".voip is added"),
+        ("org.example.app.voip", ".voip is added"), ("com.acme.voip", "enter com.acme.voip.voip"),
         ("org.example.app", nil),
     ])
     func `an odd topic is warned of`(topic: String, words: String?) throws {

@@ -157,6 +157,19 @@ import Testing
         #expect(Outcome(.rejected(HMSRejection(status: status, code: nil, retryAfter: Self.wait))) == expected)
     }
 
+    @Test func `Push Kit delays a batch an hour at most`() {
+        let (long, hour) = (Duration.seconds(43_200), Duration.seconds(3_600))
+        let rows: [(Int, HMSCode?, Outcome)] = [
+            (200, HMSCode.tooManyTopicMessages, .throttled(retryAfter: hour)),
+            (200, HMSCode.internalError, .failed(retryAfter: hour)),
+            (429, nil, .throttled(retryAfter: hour)), (500, nil, .failed(retryAfter: hour)),
+        ]
+        for (status, code, expected) in rows {
+            let rejection = HMSRejection(status: status, code: code, retryAfter: long)
+            #expect(Outcome(.rejected(rejection)) == expected)
+        }
+    }
+
     @Test func `Push Kit's other answers`() {
         #expect(Outcome(HMSAnswer.accepted(requestID: "r")) == .accepted)
         let causes: [(HMSCause, Outcome)] = [

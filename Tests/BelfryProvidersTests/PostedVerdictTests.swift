@@ -62,6 +62,8 @@ import Webhook
         #expect(Outcome(answer, isApple: false, sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(3_600)))
         let short = WebPushAnswer(Self.response(503, [("Retry-After", "7")]))
         #expect(Outcome(short, isApple: false, sentAt: Self.sentAt) == .failed(retryAfter: .seconds(7)))
+        let rate = Self.response(429, [("Retry-After", "43200")], #"{"reason":"MaxRateExceeded"}"#)
+        #expect(Outcome(ADMAnswer(rate, of: "r"), sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(3_600)))
     }
 
     @Test(
@@ -94,8 +96,12 @@ import Webhook
             (
                 200, ["X-WNS-Status": "channelthrottled", "Retry-After": "90"], .throttled(retryAfter: .seconds(90))
             ),
-            (406, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
-            (412, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(7_200))),
+            (
+                200, ["X-WNS-Status": "channelthrottled", "Retry-After": "43200"],
+                .throttled(retryAfter: .seconds(3_600))
+            ),
+            (406, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(3_600))),
+            (412, ["Retry-After": "7200"], .throttled(retryAfter: .seconds(3_600))),
             (400, [:], .refused(.other)), (401, [:], .credentialsRefused("WNS refuses the access token: 401")),
             (403, [:], .refused(.tokenOfAnotherApplication)), (404, [:], .gone(since: sentAt)),
             (405, [:], .refused(.methodNotAllowed)), (406, [:], .throttled(retryAfter: .seconds(3_600))),
@@ -134,13 +140,17 @@ import Webhook
                 MPNSVerdict(status: 412, retryAfter: .seconds(60)), .throttled(retryAfter: .seconds(3_660))
             ),
             (
-                MPNSVerdict(status: 412, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(7_200))
+                MPNSVerdict(status: 412, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(3_660))
             ),
             (
                 MPNSVerdict(status: 200, notification: .queueFull, retryAfter: .seconds(30)),
                 .throttled(retryAfter: .seconds(30))
             ),
-            (MPNSVerdict(status: 406, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(7_200))),
+            (
+                MPNSVerdict(status: 200, notification: .queueFull, retryAfter: .seconds(43_200)),
+                .throttled(retryAfter: .seconds(3_600))
+            ),
+            (MPNSVerdict(status: 406, retryAfter: .seconds(7_200)), .throttled(retryAfter: .seconds(3_600))),
             (MPNSVerdict(status: 503), .failed(retryAfter: nil)),
         ] as [(MPNSVerdict, Outcome)])
     func `each answer of MPNS has its outcome`(verdict: MPNSVerdict, outcome: Outcome) {

@@ -44,7 +44,7 @@ package enum AndroidPart {
 
     /// Numbers are those of Android's own notifications, which apps read by themselves. Source: Android, `Notification.priority`.
     private static func checkPriority(_ value: JSONValue, _ field: String) throws(InvalidInput) {
-        if let text = value.stringValue, priorities.contains(text.lowercased()) || text.contains("{{") { return }
+        if let text = value.stringValue, priorities.contains(text.lowercased()) { return }
         if let number = value.wholeNumber ?? value.stringValue.flatMap({ Int64($0) }), -2...2 ~= number { return }
         throw .value(field, value, not: "high or normal", known: priorities)
     }

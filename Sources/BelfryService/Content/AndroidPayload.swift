@@ -63,7 +63,7 @@ package struct AndroidPayload: Sendable, Hashable {
         }
         self.shown = shown
         isPassive = content.pacing.isPassive
-        if data["message"] == nil { data["message"] = content.body.map(JSONValue.string) }
+        if data.own("message") == nil, let body = content.body { data["message"] = .string(body) }
         if data[HeartbeatPush.sentAtKey] != nil {
             data[HeartbeatPush.sentToDeviceAtKey] = .string(String(sentAt.milliseconds))
         }
@@ -150,15 +150,15 @@ extension SharedFields {
     /// Adds the texts that the app gets under their own names, unless data of these names or the sender's part for the type have them.
     fileprivate func fill(_ data: inout JSONObject) {
         guard !isEmpty else { return }
-        for name in Name.allCases where name != .collapseKey && data[name.rawValue] == nil {
-            data[name.rawValue] = self[name].map(JSONValue.string)
+        for name in Name.allCases where name != .collapseKey && data.own(name.rawValue) == nil {
+            if let text = self[name] { data[name.rawValue] = .string(text) }
         }
     }
 }
 
 extension JSONObject {
-    /// A member as a text; nil where it is missing or null.
-    func own(_ name: String) -> String? { self[name].flatMap { $0.isNull ? nil : $0.flat } }
+    /// A member as a text; nil where it is missing, null or empty, as senders write that fill in every field.
+    func own(_ name: String) -> String? { self[name].flatMap { $0.isNull || $0 == .string("") ? nil : $0.flat } }
 }
 
 extension Push.Content {

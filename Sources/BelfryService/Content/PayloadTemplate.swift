@@ -12,7 +12,7 @@ package struct PayloadTemplate: Sendable {
 
     fileprivate enum Piece: Sendable {
         case bytes([UInt8])
-        case placeholder(Int, Escape)
+        case placeholder(Int, Escape, isPage: Bool)
         case badge
     }
 
@@ -30,8 +30,11 @@ package struct PayloadTemplate: Sendable {
     static func mark(_ index: Int) -> String { mark("\(index)") }
     /// The mark of the badge, as a text; the number has no quotes.
     package static let badgeMark = mark("n")
-    /// The mark of the badge where its number stays a text.
-    package static let badgeTextMark = mark("t")
+    /// The mark of a link that begins with one, for a place that takes pages only: where the text is none, it is the site's root.
+    static func pageMark(_ link: String) -> String? {
+        guard link.utf8.starts(with: opening) else { return nil }
+        return String(decoding: opening + Array("p".utf8) + Array(link.utf8.dropFirst(opening.count)), as: UTF8.self)
+    }
 
     private static func mark(_ name: String) -> String {
         String(decoding: opening + Array("\(name)\"".utf8) + closing, as: UTF8.self)
@@ -49,7 +52,7 @@ package struct PayloadTemplate: Sendable {
             }
             // The number takes the place of the text and its quotes.
             append(payload[start..<index - mark.quotes])
-            pieces.append(mark.index.map { .placeholder($0, mark.escape) } ?? .badge)
+            pieces.append(mark.index.map { .placeholder($0, mark.escape, isPage: mark.isPage) } ?? .badge)
             innerMarkBytes += mark.innerBytes
             index = mark.end + mark.quotes
             start = index
@@ -75,7 +78,8 @@ package struct PayloadTemplate: Sendable {
             switch piece {
             case .bytes(let bytes): payload += bytes
             case .badge: payload += String(filling.badge).utf8
-            case .placeholder(let index, let escape): payload.append(texts[index], escape)
+            case .placeholder(let index, let escape, let isPage):
+                payload.append(isPage && !texts[index].isPage ? "/" : texts[index], escape)
             }
             guard payload.count <= bytesMax else { return nil }
         }
@@ -91,7 +95,7 @@ package struct PayloadTemplate: Sendable {
             switch piece {
             case .bytes: continue
             case .badge: bytes += String(filling.badge).utf8.count
-            case .placeholder(let index, let escape):
+            case .placeholder(let index, let escape, _):
                 var text: [UInt8] = []
                 text.append(filling.text(of: placeholders[index]), escape.inner)
                 bytes += text.count
@@ -104,6 +108,7 @@ package struct PayloadTemplate: Sendable {
     private struct Mark {
         /// nil for the badge.
         let index: Int?
+        let isPage: Bool
         /// The quotes on either side that go with it.
         let quotes: Int
         let escape: Escape
@@ -116,22 +121,20 @@ package struct PayloadTemplate: Sendable {
             guard payload[start...].starts(with: PayloadTemplate.opening) else { return nil }
             var place = start + 3
             var number = 0
-            let isText = payload[place] == UInt8(ascii: "t")
-            let isBadge = isText || payload[place] == UInt8(ascii: "n")
-            if isBadge { place += 1 }
+            let isBadge = payload[place] == UInt8(ascii: "n")
+            isPage = payload[place] == UInt8(ascii: "p")
+            if isBadge || isPage { place += 1 }
             while !isBadge, place < payload.count, place < start + 6, 0x30...0x39 ~= payload[place] {
                 number = number * 10 + Int(payload[place] - 0x30)
                 place += 1
             }
             let name = place - start - 3
-            guard name > 0, let quote = Self.quote(in: payload, at: place) else { return nil }
+            guard name > (isPage ? 1 : 0), let quote = Self.quote(in: payload, at: place) else { return nil }
             guard payload[(place + quote.bytes)...].starts(with: PayloadTemplate.closing) else { return nil }
             end = place + quote.bytes + 3
             escape = quote.escape
             innerBytes = 6 + name + quote.innerBytes
-            if isText {
-                (index, quotes) = (nil, 0)
-            } else if isBadge {
+            if isBadge {
                 guard case .json(1) = escape, start > 0, payload[start - 1] == 0x22, end < payload.count,
                     payload[end] == 0x22
                 else { return nil }
@@ -191,6 +194,17 @@ package struct ContentTemplate: Sendable {
         guard content.isPersonal else { return nil }
         placeholders = try content.placeholders()
         let places = Dictionary(uniqueKeysWithValues: placeholders.enumerated().map { ($1, $0) })
-        self.content = try content.replacingPlaceholders { PayloadTemplate.mark(places[$0] ?? 0) }
+        self.content = try content.replacingPlaceholders { $0.textForAll ?? PayloadTemplate.mark(places[$0] ?? 0) }
+    }
+}
+
+extension Placeholder {
+    /// The text of a value of the message itself, which all devices get alike.
+    fileprivate var textForAll: String? {
+        switch source {
+        case .text, .value:
+            form?.isInZone == true ? nil : PersonalizedValues(PersonalizedValues.Values()).text(of: self)
+        default: nil
+        }
     }
 }

@@ -118,17 +118,6 @@ package struct FillingRequest: Sendable {
     /// The change that the push makes to the number kept for each.
     package let badge: BadgeChange?
     package let needs: PersonalizationNeeds
-
-    package init(
-        batch: Batch, applicationKey: Key<Application>, devices: [Key<Device>], badge: BadgeChange?,
-        needs: PersonalizationNeeds
-    ) {
-        self.batch = batch
-        self.applicationKey = applicationKey
-        self.devices = devices
-        self.badge = badge
-        self.needs = needs
-    }
 }
 
 extension Push.Content {
@@ -149,9 +138,9 @@ extension Push.Content {
     }
 
     /// The longest form, for the check at acceptance: numbers at their greatest. Attributes and user ids, whose length is not
-    /// known yet, count with the fallback or some bytes.
+    /// known yet, count with the fallback or some bytes. None is shorter than its mark, and a badge has one digit more for it.
     package func longest() throws(InvalidInput) -> Push.Content {
-        try replacingPlaceholders(\.longest).showing(badge: BadgeChange.keptMax)
+        try replacingPlaceholders(\.longest).showing(badge: BadgeChange.keptMax * 10)
     }
 
     /// The content with a number in place of each text that counts up.
@@ -212,11 +201,11 @@ extension Placeholder {
             case .translated(let text):
                 text.all.map { $0.replacing(\.longest) }.max { $0.utf8.count < $1.utf8.count } ?? ""
             }
-        if case .translated = source { return text }
+        if case .translated = source { return text.padded(to: Self.bytesMin) }
         if let form {
             // A byte becomes three with percent signs.
             let bytes = max(form.bytesMax, fallback?.utf8.count ?? 0) * (isInURL ? 3 : 1)
-            return String(repeating: "x", count: bytes)
+            return "".padded(to: max(bytes, Self.bytesMin))
         }
         let longest = [text, fallback.map { isInURL ? $0.percentEncoded : $0 } ?? ""].max {
             $0.utf8.count < $1.utf8.count

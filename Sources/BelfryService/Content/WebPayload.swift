@@ -84,12 +84,16 @@ extension SharedFields {
     /// Adds fields that the sender's own part for browsers does not have. Browsers play no sounds of a sender, and open pages only.
     fileprivate func fill(_ notification: inout JSONObject) {
         guard !isEmpty else { return }
-        let page = link.flatMap { $0.schemeAndRest?.scheme.hasPrefix("http") == true ? $0 : nil }
+        let page = link.flatMap { $0.isPage ? $0 : PayloadTemplate.pageMark($0) }
         for (key, text) in [("image", image), ("navigate", page), ("tag", collapseKey)] where notification[key] == nil {
             notification[key] = text.map(JSONValue.string)
         }
         if notification["data"] == nil, !data.isEmpty { notification["data"] = .object(data) }
     }
+}
+
+extension String {
+    var isPage: Bool { schemeAndRest?.scheme.hasPrefix("http") == true }
 }
 
 extension JSONValue {

@@ -108,7 +108,10 @@ package struct APNsPlatformCredentials: PlatformCredentials {
             return "which seems to begin with the team's id: APNs wants the bundle id alone"
         }
         let suffix = APNsPushType.allCases.map(\.topicSuffix).first { !$0.isEmpty && topic.hasSuffix($0) }
-        return suffix.map { "and \($0) is added where a platform's type needs it: the bundle id alone belongs here" }
+        return suffix.map {
+            "and \($0) is added where a platform's type needs it: the bundle id alone belongs here. If this is the bundle id "
+                + "itself, enter \(topic)\($0) for such a type"
+        }
     }
 
     package func expiry(now: Instant) -> Instant? {

@@ -273,15 +273,11 @@ public final class FCMQuota: Sendable {
     /// How many messages could be sent within a second.
     public var room: Int { bucket.withLock { $0.room(at: now()) } }
 
-    /// Waits until `count` messages may be sent. Returns the necessary wait if it exceeds `deadline`; then nothing was
-    /// taken.
-    func take(_ count: Int, within deadline: Duration) async -> Duration? {
-        switch bucket.withLock({ $0.take(count, at: now(), within: deadline) }) {
-        case .go(let wait):
-            if wait > .zero { try? await sleep(wait) }
-            return nil
-        case .late(let wait): return wait
-        }
+    /// Waits until as many of `count` messages may be sent as may within `deadline`. Returns their number, and the wait of the rest.
+    func take(_ count: Int, within deadline: Duration) async -> (taken: Int, rest: Duration) {
+        let step = bucket.withLock { $0.take(count, at: now(), within: deadline) }
+        if step.taken > 0, step.wait > .zero { try? await sleep(step.wait) }
+        return (step.taken, bucket.withLock { $0.wait(for: 1, at: now()) })
     }
 
     /// FCM reported that the quota is used up: nothing is sent before `wait` is over.
@@ -294,11 +290,10 @@ public final class FCMQuota: Sendable {
 
 /// A token bucket that lends: what is taken beyond its content becomes a debt that the taker waits for.
 struct QuotaBucket {
-    enum Step: Equatable {
-        /// Taken; send after this wait.
-        case go(Duration)
-        /// Not taken; this wait would be necessary.
-        case late(Duration)
+    struct Step: Equatable {
+        let taken: Int
+        /// The wait before it is sent.
+        let wait: Duration
     }
 
     private var perSecond: Double
@@ -322,13 +317,20 @@ struct QuotaBucket {
         content = min(content, capacity)
     }
 
+    /// Takes as many of `count` as may be sent within the deadline.
     mutating func take(_ count: Int, at now: Duration, within deadline: Duration) -> Step {
         fill(at: now)
+        let most: Double = pausedUntil - now > deadline ? 0 : content + deadline / .seconds(1) * perSecond
+        let taken = min(count, max(0, Int(most)))
+        let wait = self.wait(for: taken, at: now)
+        content -= Double(taken)
+        return Step(taken: taken, wait: wait)
+    }
+
+    mutating func wait(for count: Int, at now: Duration) -> Duration {
+        fill(at: now)
         let debt = max(0, Double(count) - content)
-        let wait = max(.seconds(debt / perSecond), pausedUntil - now)
-        guard wait <= deadline else { return .late(wait) }
-        content -= Double(count)
-        return .go(wait)
+        return max(.seconds(debt / perSecond), pausedUntil - now)
     }
 
     mutating func pause(until end: Duration) { pausedUntil = max(pausedUntil, end) }

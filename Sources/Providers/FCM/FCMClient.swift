@@ -88,18 +88,19 @@ public final class FCMClient: Sendable {
     private func deliver(_ burst: FCMBurst, _ urgent: Bool, _ deadline: Duration) async -> [FCMAnswer] {
         guard burst.count > 0 else { return [] }
         let lapsesAt = ContinuousClock.now + deadline
-        if let wait = await quota.take(burst.count, within: deadline * 0.5) {
-            return Array(repeating: .held(retryAfter: wait), count: burst.count)
-        }
-        var answers = await attempt(burst, urgent, until: lapsesAt)
+        let (taken, wait) = await quota.take(burst.count, within: deadline * 0.5)
+        let held = Array(repeating: FCMAnswer.held(retryAfter: wait), count: burst.count - taken)
+        guard taken > 0 else { return held }
+        let part = held.isEmpty ? burst : burst.picking(Array(0..<taken))
+        var answers = await attempt(part, urgent, until: lapsesAt)
         // A token may end, or be revoked, before its time. The failed attempt ensures that the next gets another.
         let refused = answers.indices.filter { answers[$0].isUnauthenticated }
         if !refused.isEmpty {
-            let again = await attempt(burst.picking(refused), urgent, until: lapsesAt)
+            let again = await attempt(part.picking(refused), urgent, until: lapsesAt)
             for (index, answer) in zip(refused, again) { answers[index] = answer }
         }
         if let wait = FCMBackOff.pause(after: answers) { quota.pause(for: wait) }
-        return answers
+        return answers + held
     }
 
     /// Takes no more work, waits for the answers that are due, and closes all connections within `deadline`.

@@ -98,9 +98,14 @@ struct FCMProvider: MessageTestedProvider {
         }
         let whole = try? message(isNotifying: true)
         let usual = try whole ?? message(isNotifying: false)
-        let own = template.map { PayloadTemplate(usual.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        let own = template.map { PayloadTemplate(usual.tail, $0) }
+            .flatMap { $0.isConstant && kind != .webFCM ? nil : $0 }
         var dataAlone: FittedMessage?
         let fitting = RenderedRecipients(recipients, own) { own, filling in
+            // A link may be a page that FCM takes on some devices alone.
+            if kind == .webFCM {
+                return try? FCMMessage(forBrowsers: push, push.content.filled(with: filling), receiptID, now: now).tail
+            }
             if let payload = FittedMessage(usual, own).payload(for: filling) { return payload }
             guard let template, whole != nil else { return nil }
             dataAlone =
@@ -199,10 +204,6 @@ extension FCMMessage {
         var data = content.shared.data
         if payload.notification == nil, case .object(let members) = try JSONValue(json: payload.bytes) {
             data = members
-            // FCM takes texts alone.
-            if data["app_badge"] == .string(PayloadTemplate.badgeMark) {
-                data["app_badge"] = .string(PayloadTemplate.badgeTextMark)
-            }
         }
         data["receiptId"] = receiptID.map { .string($0.lowercased) }
         var shown = payload.notification
@@ -214,7 +215,7 @@ extension FCMMessage {
             notification: shown.map { JSONValue.object($0).encoded },
             timeToLive: push.webLifetime(at: now).map { min(Self.secondsMax, Int64($0)) },
             urgency: FCMWeb.Urgency(rawValue: push.webUrgency.rawValue), topic: push.webTopic,
-            link: page.flatMap { $0.hasPrefix("https://") ? $0 : nil })
+            link: page.flatMap { $0.hasPrefix("https://") && URL(string: $0)?.host() != nil ? $0 : nil })
         try self.init(data: data.texts, android: FCMAndroid(), web: web)
     }
 
@@ -228,7 +229,8 @@ extension FCMMessage {
         if let notice = payload.notice { android.show(notice) }
         // The notification has these. Without fields for all platforms it has the text alone.
         let shared = push.content.shared
-        let shown = (shared.isEmpty ? [] : SharedFields.Name.allCases.map(\.rawValue)) + ["message", "priority"]
+        let names: [SharedFields.Name] = shared.isEmpty ? [] : [.title, .image, .sound, .category, .channel]
+        let shown = names.map(\.rawValue) + ["message", "priority"]
         let own: JSONObject = payload.data.filter { shared.data[$0.key] != nil || !shown.contains($0.key) }
         try self.init(
             notification: payload.notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },

@@ -50,10 +50,8 @@ extension Push {
             "custom": .object(content.custom),
         ]
         if let body = content.body { members["body"] = .string(body) }
-        if !content.shared.isEmpty {
-            members = members.merging(content.shared.json) { own, _ in own }
-            members["badge"] = content.badge?.json
-        }
+        members = members.merging(content.shared.json) { own, _ in own }
+        members["badge"] = content.badge?.json
         if let expiresAt { members["expiresAt"] = .integer(expiresAt.milliseconds) }
         return .object(members)
     }

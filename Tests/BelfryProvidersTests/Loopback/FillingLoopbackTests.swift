@@ -156,6 +156,35 @@ import Testing
         }
     }
 
+    @Test func `a browser's link is judged when it is filled`() async throws {
+        try await SharedFieldsLoopbackTests.withFCM(.webFCM) { fixture, sent in
+            let others = #"{"de":{"link":"https://a.de/"},"fr":{"link":"shop://fr"},"it":{"link":"http://a.it/"}}"#
+            var content = Push.Content(body: nil, shared: SharedFields([.title: "t", .link: "https://a.example/"]))
+            content.translations = try Translations(JSONValue(json: others.utf8), field: "message.translations")
+            let languages = ["en", "de", "fr", "it"]
+            let recipients = languages.enumerated().map { place, language in
+                var values = PersonalizedValues.Values()
+                values.language = language
+                return Recipient(
+                    device: Key(Int64(place) + 1), token: DeviceToken(bytes: Array(language.utf8)),
+                    filling: PersonalizedValues(values))
+            }
+            let outcomes = await fixture.provider.send(Self.push(content), to: recipients)
+            #expect(outcomes == Array(repeating: .accepted, count: 4))
+            let links: [String?] = try languages.map { token in
+                let message = try JSONValue(json: sent(token).utf8)["message"]
+                return message?["webpush"]?["fcm_options"]?["link"]?.stringValue
+            }
+            #expect(links == ["https://a.example/", "https://a.de/", nil, nil])
+            let signed = Push.Content(
+                body: nil, shared: SharedFields([.title: "t", .link: "{{'https://a.example/s' | signed_link}}"]),
+                isTemplate: true)
+            #expect(await fixture.provider.send(Self.push(signed, 2), to: Self.recipients(["t0"])) == [.accepted])
+            let payload = try sent("t0")
+            #expect(payload.contains(#""fcm_options":{"link":"https://a.example/s"}"#), "\(payload)")
+        }
+    }
+
     // MARK: What is posted
 
     @Test func `browsers get a payload each, encrypted`() async throws {

@@ -45,7 +45,7 @@ extension PostedLoopbackTests {
                     (ScriptedAnswer(status: 200), .accepted),
                     (ScriptedAnswer("channelthrottled", retryAfter: "90"), .throttled(retryAfter: .seconds(90))),
                     (ScriptedAnswer("Throttled"), .throttled(retryAfter: .seconds(3_600))),
-                    (ScriptedAnswer("Throttled", retryAfter: "7200"), .throttled(retryAfter: .seconds(7_200))),
+                    (ScriptedAnswer("Throttled", retryAfter: "7200"), .throttled(retryAfter: .seconds(3_600))),
                     (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
                     (ScriptedAnswer(status: 418), .refused(.other)),
                 ]

@@ -86,6 +86,8 @@ import Testing
         let push = try #require(try JSONValue(json: request.payload.utf8)["push"])
         for (name, value) in Self.content.shared.json { #expect(push[name] == value, "\(name)") }
         #expect(push["badge"] == .integer(3) && push["body"] == .string("Fresh \"cheese\" <&>"))
+        let plain = try #require(try await Self.posted(.webhook, Push.Content(body: "b", badge: .set(3))))
+        #expect(try JSONValue(json: plain.payload.utf8)["push"]?["badge"] == .integer(3), "\(plain.payload)")
     }
 
     static func withAPNs(

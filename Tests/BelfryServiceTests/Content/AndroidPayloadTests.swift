@@ -47,6 +47,27 @@ import Testing
         #expect(try Self.payload(#"{"androidFcm":{"k":"v"}}"#, kind: .androidFCM).dataByKey == ["k": "v"])
     }
 
+    @Test func `an empty text of a part hides nothing`() throws {
+        let own = #"{"message":"","title":"","image":"","collapse_key":"","category":""}"#
+        let part = try JSONValue(json: own.utf8)
+        let plain = try Self.payload(#"{"android":\#(own)}"#, body: "hi")
+        #expect(plain.notificationText == "hi" && plain.collapseKey == nil)
+        #expect(plain.dataByKey == ["message": "hi", "title": "", "image": "", "category": ""])
+        let shared = SharedFields([.title: "T", .image: "https://a.example/p", .collapseKey: "k"])
+        let content = Push.Content(body: "hi", shared: shared, custom: ["android": part])
+        let payload = try AndroidPayload(content, kind: .androidFCM, receiptID: nil, sentAt: .zero)
+        #expect(payload.notice?.title == "T" && payload.notice?.image == "https://a.example/p")
+        #expect(payload.collapseKey == "k" && payload.notice?.category == nil)
+        #expect(
+            payload.dataByKey == ["message": "hi", "title": "T", "image": "https://a.example/p", "category": ""])
+    }
+
+    @Test func `a priority takes no placeholder`() {
+        let members: JSONValue = .object(["priority": .string("{{user.priority}}")])
+        let error = #expect(throws: InvalidInput.self) { try CustomParts.check(members, of: "android") }
+        #expect(error?.field == "message.custom.android.priority")
+    }
+
     @Test func `a heartbeat learns when it left`() throws {
         let payload = try Self.payload(#"{"android":{"pcf.push.heartbeat.sentAt":1499999999999}}"#)
         #expect(

@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// Values that differ by device in one push: every engine counts and reads them alike.
 @Suite struct FillingConformance {

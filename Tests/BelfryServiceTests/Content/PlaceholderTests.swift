@@ -154,6 +154,22 @@ import Testing
         #expect(payload["notification"]?["navigate"] == .string("/u/emma%26co"))
     }
 
+    private static let links: [(written: String, navigate: String)] = [
+        ("{{'https://a.example/' | signed_link}}", "https://a.example/"), ("{{values.page}}", "https://a.example/v"),
+        ("{{values.page}}/x", "https://a.example/v/x"), ("{{values.place}}", "/"), ("shop://{{user.id}}", "/"),
+        ("https://a.example/{{user.id}}", "https://a.example/emma%26co"),
+    ]
+
+    @Test(arguments: links)
+    func `a browser opens a filled link that is a page`(written: String, navigate: String) throws {
+        var content = Push.Content(body: nil, shared: SharedFields([.title: "t", .link: written]), isTemplate: true)
+        content.values = ["page": .text("https://a.example/v"), "place": .text("shop://a")]
+        let payload = try JSONValue(json: try Self.spliced(content) { try WebPayload($0, receiptID: nil).bytes })
+        #expect(payload["notification"]?["navigate"] == .string(navigate))
+        let filled = try WebPayload(try content.filled(with: Self.filling), receiptID: nil).bytes
+        #expect(try JSONValue(json: filled) == payload)
+    }
+
     @Test func `Apple's format counts badges; a payload sent unchanged does not`() throws {
         let json = #"{"payload":{"aps":{"alert":"hi","badge":"+1"},"app":"{{device.id}}"}}"#
         let apple = try ApplePush(try JSONValue(json: json.utf8))

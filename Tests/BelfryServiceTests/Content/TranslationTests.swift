@@ -81,6 +81,30 @@ import Testing
         #expect(try spliced == render(content.filled(with: Self.values("de"))))
     }
 
+    @Test(arguments: [("en", "https://a.example/"), ("de", "http://a.example/\"de"), ("fr", "/")])
+    func `a browser opens the link of its language`(language: String, navigate: String) throws {
+        var content = Push.Content(body: nil, shared: SharedFields([.title: "t", .link: "https://a.example/"]))
+        content.translations = try Translations(
+            JSONValue(json: #"{"de":{"link":"http://a.example/\"de"},"fr":{"link":"shop://fr"}}"#.utf8),
+            field: "message.translations")
+        let template = try #require(try ContentTemplate(content))
+        let payload = PayloadTemplate(try WebPayload(template.content, receiptID: nil).bytes, template)
+        let spliced = try #require(payload.payload(for: Self.values(language), bytesMax: .max))
+        #expect(try JSONValue(json: spliced)["notification"]?["navigate"] == .string(navigate))
+    }
+
+    @Test func `an accepted push has room for its marks`() throws {
+        var content = try Self.content(#"{"de":{"title":"N"}}"#, title: "N", body: "x")
+        content.badge = .add(1)
+        let size = (3_800...4_100).reversed().first { size in
+            content.body = String(repeating: "x", count: size)
+            return (try? content.check(for: [.ios], receiptID: UUID())) != nil
+        }
+        #expect(size != nil)
+        let template = try #require(try ContentTemplate(content))
+        #expect(throws: Never.self) { try IOSPayload(template.content, receiptID: UUID(), sentAt: .zero) }
+    }
+
     @Test func `the stored form and the request give it again`() throws {
         let content = try Self.content(Self.german)
         #expect(try Push.Content(stored: Array(content.storedText.utf8)) == content)
