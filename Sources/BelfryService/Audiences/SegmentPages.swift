@@ -312,7 +312,9 @@ struct SegmentPages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let segment = try await segment(visit, application)
         let service = visit.services.all.segments
-        let isUsed = try await !service.users(of: segment.name, application.key).isEmpty
+        let isUsed = try await visit.searching(application) {
+            try await !service.users(of: segment.name, application.key).isEmpty
+        }
         if !isUsed,
             let question = visit.question(
                 "Delete the segment “\(segment.name)”?", "Its versions and its daily sizes are deleted too.",
@@ -322,7 +324,9 @@ struct SegmentPages {
             return question
         }
         do {
-            try await service.delete(segment.name, of: application, by: visit.author)
+            try await visit.searching(application) {
+                try await service.delete(segment.name, of: application, by: visit.author)
+            }
         } catch StoreError.conflict(let words) {
             var page = try await page(of: segment, visit, application, Self.editForm(segment, application))
             page.problem = "It was not deleted: \(words)."

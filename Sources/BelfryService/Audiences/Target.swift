@@ -179,18 +179,12 @@ extension Target {
 
 /// The names in a push's target that no device has.
 package struct UnresolvedTargets: Sendable, Hashable {
-    package var devices: UnknownDevices
-    package var topics: [String]
-    package var customUserIDs: [String]
+    package var devices = UnknownDevices()
+    package var topics: [String] = []
+    package var customUserIDs: [String] = []
 
     /// The most topics and users that are looked up for a receipt.
     package static let lookedUpMax = 64
-
-    package init(devices: UnknownDevices = UnknownDevices(), topics: [String] = [], customUserIDs: [String] = []) {
-        self.devices = devices
-        self.topics = topics
-        self.customUserIDs = customUserIDs
-    }
 
     package var isEmpty: Bool { devices.count == 0 && topics.isEmpty && customUserIDs.isEmpty }
 }

@@ -40,7 +40,14 @@ package struct AnswerSearch {
 
     package var isFull: Bool { found.count == limit }
 
-    package mutating func look(at batch: Candidate) {
+    /// - Parameters:
+    ///   - batch: nil where it cannot be read, and is passed over.
+    ///   - end: its last device.
+    package mutating func look(at batch: Candidate?, until end: AnswerCursor) {
+        guard let batch else {
+            cursor = end
+            return
+        }
         for (device, answer) in zip(batch.devices, batch.answers) {
             if let cursor, cursor.platform == batch.platform, device <= cursor.device { continue }
             guard !isFull else { return }

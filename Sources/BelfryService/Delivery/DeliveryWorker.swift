@@ -26,9 +26,11 @@ struct DeliveryWorker: Sendable {
     private let loads = FairQueue(FairTurns<Key<Platform>>(places: 3, waitingMax: .max))
 
     /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
-    func deliver(_ burst: [Batch]) async {
+    ///
+    /// - Parameter claimedAt: nil for now.
+    func deliver(_ burst: [Batch], claimedAt: Instant? = nil) async {
         var open = burst[...]
-        let claimedAt = clock.now
+        let claimedAt = claimedAt ?? clock.now
         do {
             while !open.isEmpty {
                 // The rest would lapse while it is sent, and be sent twice.
@@ -41,6 +43,8 @@ struct DeliveryWorker: Sendable {
                         }
                         return (loads, try await prepare(parts))
                     }
+                    // The turn of a load and its reads may have taken long.
+                    guard clock.now < claimedAt + begunWithin else { return try await handBack(Array(open)) }
                     try await deliver(prepared, claimedAt: claimedAt)
                     open = open.dropFirst(loads.count)
                 } catch let error as Unsent {

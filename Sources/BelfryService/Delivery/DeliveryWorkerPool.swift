@@ -39,13 +39,14 @@ struct DeliveryWorkerPool: Sendable {
                 var hasFound = false
                 for pace in InFlightBudget.Pace.allCases {
                     guard let claim = nextClaim(pace) else { continue }
+                    let claimedAt = worker.clock.now
                     for burst in try await store.claimBursts(claim) {
                         inFlight.take(burst)
                         // What is urgent, and the requests beside it, wait for no broadcast's turn of some milliseconds.
                         let isUrgent = burst.first?.lane == .urgent
                         group.addTask(
                             executorPreference: isUrgent ? nil : broadcastExecutor, priority: isUrgent ? .high : .low
-                        ) { await deliver(burst) }
+                        ) { await deliver(burst, claimedAt) }
                         hasFound = true
                     }
                 }
@@ -54,9 +55,9 @@ struct DeliveryWorkerPool: Sendable {
         }
     }
 
-    private func deliver(_ burst: [Batch]) async {
+    private func deliver(_ burst: [Batch], _ claimedAt: Instant) async {
         let takenAt = worker.clock.now
-        await worker.deliver(burst)
+        await worker.deliver(burst, claimedAt: claimedAt)
         inFlight.release(burst, after: worker.clock.now - takenAt)
         wakeSignal.raise()
     }

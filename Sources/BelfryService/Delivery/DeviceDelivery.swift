@@ -17,12 +17,6 @@ package struct DeviceDelivery: Sendable, Hashable {
         package let at: Instant
         /// The result of the attempt, in the provider's words where it used any.
         package let answer: String
-
-        package init(number: Int64, at: Instant, answer: String) {
-            self.number = number
-            self.at = at
-            self.answer = answer
-        }
     }
 
     /// The next step of the delivery.

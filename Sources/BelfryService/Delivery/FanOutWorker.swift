@@ -12,21 +12,33 @@ struct FanOutWorker: Sendable {
     let wakeSignal = WakeSignal()
 
     private static let fanOutsPerRound = 4
+    /// The number that follow where all of a round are urgent.
+    private static let othersPerRound = 2
 
     func run() async throws {
         try await loop.run(wokenBy: wakeSignal) {
-            let fanOuts = try await store.claimFanOuts(atMost: Self.fanOutsPerRound, lanes: lanes, for: options.lease)
-            var open = fanOuts[...]
-            while let fanOut = open.first {
-                do { try await step(fanOut) } catch {
-                    // One that failed is tried again when its lease has lapsed; the others are not its concern.
-                    try await handBack(error is CancellationError ? open : open.dropFirst())
-                    throw error
-                }
-                open.removeFirst()
+            let fanOuts = try await claimAndStep(atMost: Self.fanOutsPerRound, in: lanes)
+            // Who sends much that is urgent holds up nobody's broadcasts: the urgent lane has a worker of its own besides.
+            let others = lanes.filter { $0 != .urgent }
+            if !others.isEmpty, fanOuts.count == Self.fanOutsPerRound, fanOuts.allSatisfy({ $0.lane == .urgent }) {
+                _ = try await claimAndStep(atMost: Self.othersPerRound, in: others)
             }
             return !fanOuts.isEmpty
         }
+    }
+
+    private func claimAndStep(atMost limit: Int, in lanes: [Lane]) async throws -> [FanOut] {
+        let fanOuts = try await store.claimFanOuts(atMost: limit, lanes: lanes, for: options.lease)
+        var open = fanOuts[...]
+        while let fanOut = open.first {
+            do { try await step(fanOut) } catch {
+                // One that failed is tried again when its lease has lapsed; the others are not its concern.
+                try await handBack(error is CancellationError ? open : open.dropFirst())
+                throw error
+            }
+            open.removeFirst()
+        }
+        return fanOuts
     }
 
     /// Hands back the fan-outs not processed yet.

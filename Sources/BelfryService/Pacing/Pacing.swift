@@ -202,8 +202,6 @@ package struct CapUses: Sendable {
         package let push: Key<Push>
         package let kind: String?
         package let at: Instant
-
-        package init(push: Key<Push>, kind: String?, at: Instant) { (self.push, self.kind, self.at) = (push, kind, at) }
     }
 
     private var uses: [Int64: [Use]] = [:]

@@ -128,6 +128,11 @@ extension Store {
         }
     }
 
+    /// The reminders of a push, and of those that updated it, that are not settled.
+    func openReminders(of push: Key<Push>) async throws -> [Key<Push>] {
+        try await readCommitted { try $0.prepared(ReminderStatements.open).all(push) { Key($0.integer(0)) } }
+    }
+
     package func sentPush(
         of kind: String?, since: Instant, besides schedule: Schedule
     ) async throws -> (receiptID: UUID, at: Instant)? {
@@ -215,6 +220,19 @@ enum ReminderStatements {
                    SELECT $2 UNION ALL SELECT follow_up.push_id FROM follow_up WHERE follow_up.followed_push_id = $2)
            AND ended_at_ms IS NULL
         RETURNING application_id
+        """
+
+    /// Scans `follow_up_followed`, and `batch_open` for those that were accepted with all their batches.
+    static let open: SQLText = """
+        SELECT push_id /* reminders.open */ FROM follow_up
+         WHERE followed_push_id
+               \(amongRows: "SELECT $1 UNION ALL SELECT own.push_id FROM follow_up AS own WHERE own.followed_push_id = $1")
+           AND is_reminder
+           AND coalesce(
+                   (SELECT settled_at_ms IS NULL FROM push_progress WHERE push_progress.push_id = follow_up.push_id),
+                   (SELECT true FROM batch
+                     WHERE batch.push_id = follow_up.push_id AND is_whole = true AND is_open = true
+                     LIMIT 1))
         """
 
     /// Scans `schedule_reminded`.

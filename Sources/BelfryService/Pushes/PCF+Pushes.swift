@@ -24,10 +24,12 @@ extension PCF {
             }
             var ignored = body.ignored
             let (now, pushRequest) = (clock.now, try body.pushRequest())
+            let dueAt = try body.due(at: now)
+            // Schedules take no idempotent id. One of an earlier run may have been due later.
+            if dueAt != nil { try IdempotencyMiddleware.refuseRepetition() }
             let response: Response
             // A push that is due soon, or was due in the past, is sent at once.
-            if let dueAt = try body.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
-                try IdempotencyMiddleware.refuseRepetition()
+            if let dueAt, dueAt > now + options.sendsImmediatelyWithin {
                 let schedule = try await pushService.schedule(pushRequest, at: dueAt, for: application.key)
                 ignored.remark(tooLarge: schedule.tooLarge)
                 response = Self.reply { json in json.string("schedule_id", schedule.key.id) }

@@ -1,6 +1,25 @@
 extension Store {
-    /// Works in short steps. The first ends the fan-outs' sending, so that later ones find all batches there will be.
     package func cancel(_ push: Key<Push>) async throws -> Cancellation {
+        var cancellation = try await cancelReminders(of: push)
+        cancellation.add(try await cancelAlone(push))
+        return cancellation
+    }
+
+    /// Ends the reminders of a push, and of those that updated it.
+    private func cancelReminders(of push: Key<Push>) async throws -> Cancellation {
+        try await write { try $0.endReminders(of: push) }
+        return try await cancelOpenReminders(of: push)
+    }
+
+    /// Cancels the reminders that have not left.
+    func cancelOpenReminders(of push: Key<Push>) async throws -> Cancellation {
+        var cancellation = Cancellation()
+        for reminder in try await openReminders(of: push) { cancellation.add(try await cancelAlone(reminder)) }
+        return cancellation
+    }
+
+    /// Works in short steps. The first ends the fan-outs' sending, so that later ones find all batches there will be.
+    private func cancelAlone(_ push: Key<Push>) async throws -> Cancellation {
         var cancellation = Cancellation()
         var place: PushCancellationPlace? = .start
         while let after = place {
@@ -42,7 +61,6 @@ struct PushCancellation<Session: WriteSession> {
         if place.isStart {
             cancellation.fanOuts = try session.prepared(PushCancellationStatements.cancelFanOuts).run(session.now, push)
             if cancellation.fanOuts > 0 { session.effects.due.insert(.fanOuts) }
-            try session.endReminders(of: push)
         }
         let found = try session.prepared(PushCancellationStatements.batches).all(
             push, place.platform, place.firstDevice, Self.stride

@@ -23,7 +23,7 @@ extension PushService {
         let first = try await content(of: receipt)
         let followed = FollowedPush(receipt.push.receiptID, first)
         try followed.check(keysOf: try await resolved(pushRequest.content, of: application.key))
-        let devices = try await Recipients(of: receipt, application, in: store) { followed.isReplaced(first, on: $0) }
+        let devices = try await recipients(of: receipt, application) { followed.isReplaced(first, on: $0) }
         guard devices.able > 0 else { throw devices.refusal("replace it") }
         var pushRequest = pushRequest
         pushRequest.content.follows = followed
@@ -41,7 +41,7 @@ extension PushService {
         let first = try await content(of: receipt)
         let followed = FollowedPush(receipt.push.receiptID, first, isRetraction: true)
         let cancellation = try await cancel(receipt, of: application, by: author)
-        let devices = try await Recipients(of: receipt, application, in: store) { followed.isRemoved(first, on: $0) }
+        let devices = try await recipients(of: receipt, application) { followed.isRemoved(first, on: $0) }
         guard devices.able > 0 else {
             guard cancellation != .nothing else { throw devices.refusal("remove it") }
             return Following(push: nil, devices: 0, otherDevices: devices.unable, cancellation: cancellation)
@@ -61,7 +61,15 @@ extension PushService {
         pushRequest.target = Target(
             .all([.term(.sent([receipt.push.receiptID])), .term(.platforms(devices.kinds))]))
         pushRequest.lane = pushRequest.lane ?? receipt.push.lane
-        return try await send(pushRequest, for: application, by: author)
+        return try await send(pushRequest, for: application, by: author, following: receipt)
+    }
+
+    private func recipients(
+        of receipt: Receipt, _ application: Application, that can: (PlatformKind) -> Bool
+    ) async throws -> Recipients {
+        try await counts.run(for: application.key) {
+            try await Recipients(of: receipt, application, in: store, that: can)
+        }
     }
 
     /// The message of a push that may be followed.

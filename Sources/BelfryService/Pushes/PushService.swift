@@ -5,6 +5,8 @@ import FoundationEssentials
 package struct PushService: Sendable {
     let store: any Store
     private let pushObserver: any PushObserver
+    /// Counts of recipients, each of which reads all batches of a push.
+    let counts = FairQueue(FairTurns<Key<Application>>(places: 2, waitingMax: .max))
     private var builder: PushBuilder { PushBuilder(store: store, clock: store.clock) }
 
     package init(store: any Store, pushObserver: any PushObserver = NoPushObserver()) {
@@ -45,9 +47,12 @@ package struct PushService: Sendable {
     }
 
     /// As `send`, with a line in the audit log, which has the receipt id, and that of the push which it updates or retracts.
-    package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
-        -> Push
-    {
+    ///
+    /// - Parameter first: the push that it updates or retracts, whose reminders end.
+    package func send(
+        _ pushRequest: PushRequest, for application: Application, by author: AuditAuthor,
+        following first: Receipt? = nil
+    ) async throws -> Push {
         let new = try await builder.build(pushRequest, for: application.key)
         let followed = pushRequest.content.follows
         var details = ["target": pushRequest.target.summary, "receipt_id": new.receiptID.lowercased]
@@ -55,7 +60,9 @@ package struct PushService: Sendable {
         details["template"] = pushRequest.content.template?.text
         let action = followed.map { $0.isRetraction ? "push.retract" : "push.update" } ?? "push.create"
         let change = AuditedChange(by: author, action, application, details)
-        return try await store.audited(change) { try await accept(new) }
+        let push = try await store.audited(change) { try await accept(new) }
+        if let first { _ = try await store.cancelOpenReminders(of: first.push.key) }
+        return push
     }
 
     /// As `schedule`, with a line in the audit log.
@@ -159,7 +166,9 @@ package struct PushService: Sendable {
     package func cancel(
         _ receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> Cancellation {
-        if receipt.settledAt != nil, try await store.reminders(of: receipt.push.key)?.isWaiting != true {
+        if receipt.settledAt != nil, try await store.reminders(of: receipt.push.key)?.isWaiting != true,
+            try await store.openReminders(of: receipt.push.key).isEmpty
+        {
             return .nothing
         }
         let details = [

@@ -7,8 +7,11 @@ extension Store {
     ) async throws -> [Receipt] {
         let now = clock.now
         return try await read { [damagedRows] db in
-            let pushes = try db.pushes(of: application, before: before, limit: limit, damagedRows)
-            return try db.receipts(of: pushes, at: now, damagedRows)
+            try DamagedRows.slice(of: limit, after: before ?? Key(.max)) { before, limit in
+                let pushes = try db.pushes(of: application, before: before, limit: limit, damagedRows)
+                let receipts = try db.receipts(of: pushes, at: now, damagedRows)
+                return pushes.map { push in (push.key, receipts.first { $0.push.key == push.key }) }
+            }
         }
     }
 
@@ -143,14 +146,14 @@ extension Store {
                 push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
             let batches = try db.prepared(ReceiptStatements.batches).all(
                 push, platform, start ?? 0, ReceiptStatements.batchesMax
-            ) { row -> AnswerSearch.Candidate? in
-                row.withBlob(1) { devices in
-                    row.withBlob(2) { answers in
-                        AnswerSearch.Candidate(platform: Key(row.integer(0)), devices: devices, answers: answers)
-                    }
+            ) { row in
+                let end = AnswerCursor(platform: Key(row.integer(0)), device: Key(row.integer(3)))
+                let batch = row.withBlob(1) { devices in
+                    row.withBlob(2) { AnswerSearch.Candidate(platform: end.platform, devices: devices, answers: $0) }
                 }
+                return (batch, end)
             }
-            for case let batch? in batches where !search.isFull { search.look(at: batch) }
+            for (batch, end) in batches where !search.isFull { search.look(at: batch, until: end) }
             return search.result(isEnd: batches.count < ReceiptStatements.batchesMax)
         }
         return page.renamed(
@@ -258,7 +261,7 @@ enum ReceiptStatements {
 
     /// Scans `batch_device` from a batch on.
     static let batches: SQLText = """
-        SELECT platform_id, devices, answers /* receipts.batches */ FROM batch
+        SELECT platform_id, devices, answers, last_device_id /* receipts.batches */ FROM batch
          WHERE push_id = $1 AND (platform_id, first_device_id) >= ($2, $3)
          ORDER BY platform_id, first_device_id
          LIMIT $4
@@ -269,11 +272,6 @@ enum ReceiptStatements {
 package struct AnswerCursor: Sendable, Hashable {
     package let platform: Key<Platform>
     package let device: Key<Device>
-
-    package init(platform: Key<Platform>, device: Key<Device>) {
-        self.platform = platform
-        self.device = device
-    }
 }
 
 /// A page of the devices with an answer of one kind.

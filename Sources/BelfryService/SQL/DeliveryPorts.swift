@@ -135,7 +135,7 @@ package protocol PushStore: Sendable {
     func receipt(_ receiptID: UUID) async throws -> Receipt?
     /// Ends the push: once this returns, none of its batches is claimed any more to be sent. Waiting devices become
     /// `skipped: cancelled`, and so do those that its fan-outs have yet to find. Batches that are being sent are finished;
-    /// their retries are cancelled too. A push that is settled, or was cancelled before, is left as it is.
+    /// their retries are cancelled too. Its reminders end with it. A push that is settled, or was cancelled before, is left as it is.
     func cancel(_ push: Key<Push>) async throws -> Cancellation
     /// The progress of a push for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?

@@ -52,8 +52,10 @@ extension Admin {
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
-            try await factory.services.templates.delete(
-                try await found(call, application).name, of: application, by: call.author)
+            let name = try await found(call, application).name
+            try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.services.templates.delete(name, of: application, by: call.author)
+            }
             return Response(status: .noContent)
         }
 

@@ -154,7 +154,9 @@ struct TemplatePages {
             [],
             yes: "Delete the template", no: Self.address(template.name, application))
         if let question { return question }
-        try await visit.services.all.templates.delete(template.name, of: application, by: visit.author)
+        try await visit.searching(application) {
+            try await visit.services.all.templates.delete(template.name, of: application, by: visit.author)
+        }
         return .redirect(Address.query(Address.of(application, "templates"), [("done", "deleted")]))
     }
 

@@ -1,8 +1,9 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BelfryService
 
 @Suite struct DeliveryNoteConformance {
     private func settle(

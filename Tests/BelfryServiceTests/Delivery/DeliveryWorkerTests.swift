@@ -68,6 +68,44 @@ import Testing
         #expect(again.key == batch.key && !again.isLapsed)
     }
 
+    @Test func `a batch whose load outlasts the claim is unsent`() async throws {
+        try await fanOutOneBatch()
+        let batch = try #require(try await claim())
+        let provider = FakeProvider(clock: clock)
+        await DeliveryWorker.byHand(SlowStore(base: store, clock: clock), provider, clock: clock).deliver([batch])
+        #expect(provider.ledger.totalAttempts == 0)
+        let again = try #require(try await claim())
+        #expect(again.key == batch.key && !again.isLapsed)
+    }
+
+    @Test func `a claim counts from before it was made`() async throws {
+        try await fanOutOneBatch()
+        let claimedAt = clock.now
+        let batch = try #require(try await claim())
+        clock.advance(by: .seconds(30))
+        let provider = FakeProvider(clock: clock)
+        await DeliveryWorker.byHand(store, provider, clock: clock).deliver([batch], claimedAt: claimedAt)
+        #expect(provider.ledger.totalAttempts == 0)
+    }
+
+    @Test func `urgent fan-outs leave a part to the others`() async throws {
+        let application = try await store.create(.numbered(1))
+        let platform = try await store.create(.numbered(1, of: application.key))
+        for number in 1...9 as ClosedRange<UInt64> {
+            _ = try await store.accept(.sample(number, to: platform, lane: .urgent))
+        }
+        _ = try await store.accept(.sample(10, to: platform, lane: .bulk))
+        let noted = NotedSteps(base: store)
+        let worker = FanOutWorker(
+            store: noted, lanes: Lane.allCases, options: DeliveryOptions(),
+            loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: CapturedLog().logger))
+        async let work: Void = worker.run()
+        while noted.lanes.withLock({ $0.count }) < 10 { await Task.yield() }
+        worker.wakeSignal.close()
+        try await work
+        #expect(noted.lanes.withLock { $0.firstIndex(of: .bulk) } == 4)
+    }
+
     private var worker: DeliveryWorker {
         .byHand(CalledOffStore(base: store), FakeProvider(clock: clock), clock: clock)
     }
@@ -135,6 +173,30 @@ private final class FullDisk: ForwardedPorts {
         }
         if fails { throw StoreError.overloaded(retryAfter: .seconds(1)) }
         return try await base.settle(settlements)
+    }
+}
+
+/// Takes as long to load as a worker has to begin.
+private struct SlowStore: ForwardedPorts {
+    let base: any DeliveryPorts
+    let clock: ManualClock
+
+    func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        clock.advance(by: .seconds(30))
+        return try await base.load(batches)
+    }
+}
+
+/// Notes the lanes of the fan-outs that are stepped, in their order.
+private final class NotedSteps: ForwardedPorts {
+    let base: any DeliveryPorts
+    let lanes = Mutex<[Lane]>([])
+
+    init(base: any DeliveryPorts) { self.base = base }
+
+    func advance(_ step: FanOutStep) async throws -> Bool {
+        lanes.withLock { $0.append(step.fanOut.lane) }
+        return try await base.advance(step)
     }
 }
 

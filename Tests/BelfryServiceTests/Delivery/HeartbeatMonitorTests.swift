@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Logging
 import Testing
+
+@testable import BelfryService
 
 @Suite struct HeartbeatMonitorTests {
     private let clock = ManualClock()

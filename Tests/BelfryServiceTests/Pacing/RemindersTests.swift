@@ -44,15 +44,20 @@ import Testing
             return try #require(sent["receipt_id"]?.stringValue, "\(sent)")
         }
 
-        /// Lets schedules that are due become pushes, and delivers those; returns the numbers of the devices that were told.
-        @discardableResult
-        func run(after wait: Duration = .zero) async throws -> [Int] {
+        /// Lets schedules that are due become pushes.
+        func release(after wait: Duration) async throws {
             server.clock.advance(by: wait)
             let builder = PushBuilder(store: server.store, clock: server.clock)
             let scheduler = Scheduler(
                 store: server.store, clock: server.clock, poll: .seconds(1), pushObserver: NoPushObserver(),
                 loop: RetryingLoop(clock: server.clock, pause: .seconds(1), logger: CapturedLog().logger))
             for due in try await server.store.dueSchedules(atMost: 10) { try await scheduler.release(due, by: builder) }
+        }
+
+        /// As `release`, and delivers the pushes; returns the numbers of the devices that were told.
+        @discardableResult
+        func run(after wait: Duration = .zero) async throws -> [Int] {
+            try await release(after: wait)
             var told: [Int] = []
             try await server.store.deliver { _, device in
                 told += devices.indices.filter { devices[$0].key == device }
@@ -133,6 +138,36 @@ import Testing
             #expect(try await fixture.schedule(of: receipt)["state"] == .string("cancelled"), "\(path)")
             #expect(try await fixture.run(after: .seconds(3_600)) == [], "\(path)")
         }
+    }
+
+    @Test(arguments: ["cancel", "retract", "update"], [false, true])
+    func `a reminder that waits goes with its push`(path: String, isFannedOut: Bool) async throws {
+        let fixture = try await Fixture()
+        let receipt = try await fixture.push(#""reminders":{"every":"PT10M","times":1}"#)
+        try await fixture.run()
+        try await fixture.release(after: .seconds(600))
+        let reminder = try #require(try await fixture.pushes().last)
+        #expect(reminder.content.follows?.isReminder == true)
+        // Its devices wait, as in quiet hours.
+        if isFannedOut { try await fixture.server.store.deliver { _, _ in nil } }
+        let body = path == "update" ? #"{"message":{"body":"Colder"}}"# : nil
+        let reply = try await fixture.server.send(.post, "pushes/\(receipt)/\(path)", body)
+        #expect(200..<300 ~= reply.status, "\(reply)")
+        try await fixture.run()
+        let counts = try await fixture.server.store.receipt(reminder.receiptID)?.counts
+        #expect(counts == [.skipped(.cancelled): 4])
+    }
+
+    @Test func `a refused update leaves the reminders alone`() async throws {
+        let fixture = try await Fixture()
+        let receipt = try await fixture.push(#""reminders":{"every":"PT10M","times":1}"#)
+        try await fixture.run()
+        try await fixture.release(after: .seconds(600))
+        let long = String(repeating: "x", count: 5_000)
+        let reply = try await fixture.server.send(
+            .post, "pushes/\(receipt)/update", #"{"message":{"body":"\#(long)"}}"#)
+        #expect(reply.status == 400, "\(reply)")
+        #expect(try await fixture.run() == [0, 1, 2, 3])
     }
 
     @Test func `an update has reminders of its own`() async throws {

@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// Pushes that are accepted with all their batches.
 @Suite struct WholePushConformance {

@@ -315,6 +315,9 @@ import Testing
                 let receipts = try await store.receipts(of: fixture.application.key, before: nil, limit: 9)
                 #expect(receipts.map(\.push.key) == [pushes[2].key, pushes[0].key])
             }
+            // A page that is not full would be the end of the list.
+            let page = try await store.receipts(of: fixture.application.key, before: nil, limit: 2)
+            #expect(page.map(\.push.key) == [pushes[2].key, pushes[0].key])
             #expect(damageable.complaints == 1)
             await #expect(throws: StoreError.self) { try await store.receipt(pushes[1].receiptID) }
         }

@@ -59,6 +59,8 @@ import Testing
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
         Plan(FollowUpStatements.ofPush, "USING INDEX follow_up_followed (followed_push_id=?)"),
         Plan(ReminderStatements.ofPush, "INDEX schedule_reminded (reminded_push_id=?)"),
+        Plan(ReminderStatements.open, "USING INDEX follow_up_followed (followed_push_id=?)"),
+        Plan(ReminderStatements.open, "INDEX batch_open (push_id=?)"),
         Plan(ReminderStatements.reminded, "INDEX schedule_reminded (reminded_push_id=?)"),
         Plan(ReminderStatements.end, "INDEX schedule_reminded (reminded_push_id=?)"),
         Plan(ReminderStatements.sent, "INDEX push_application (application_id=?)"),

@@ -62,6 +62,21 @@ import Testing
                 == ["template.delete", "template.update", "template.create"])
     }
 
+    @Test func `deleting a template or a segment is a search`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(.post, "templates", #"{"name":"eggs","message":{"body":"x"}}"#)
+        _ = try await fixture.send(.post, "segments", #"{"name":"eggs","where":"topic:eggs"}"#)
+        let (shares, holder) = (fixture.server.services.shares, ShareHolder(fixture.here.application))
+        let leases = try (0..<2).map { _ in try shares.take(.searches, for: holder) }
+        for path in ["templates/eggs", "segments/eggs"] {
+            #expect(try await fixture.send(.delete, path).status == 429)
+        }
+        for lease in leases { lease.end() }
+        for path in ["templates/eggs", "segments/eggs"] {
+            #expect(try await fixture.send(.delete, path).status == 204)
+        }
+    }
+
     @Test func `a push stores the message that its template had`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(.post, "templates", #"{"name":"eggs","message":\#(Self.message)}"#)
