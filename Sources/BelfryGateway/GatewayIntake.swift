@@ -36,9 +36,12 @@ package struct GatewayIntake: Sendable {
     /// Stops at the first record that cannot be taken. Where the database failed in the middle of a step, later ones of the step may be
     /// pushes all the same: the sender gives them again, and a device gets them twice.
     ///
-    /// - Parameter tell: called with later refusals of APNs, while the sender can still receive them.
+    /// - Parameters:
+    ///   - tell: called with later refusals of APNs, while the sender can still receive them; with nil for a record of command 0.
+    ///   - isOver: whether one was told: the sender gives all records behind it again.
     package func take(
-        _ records: [GatewayRecord], on platform: Platform, tell: @escaping @Sendable (GatewayError) -> Void
+        _ records: [GatewayRecord], on platform: Platform, tell: @escaping @Sendable (GatewayError?) -> Void,
+        isOver: @Sendable () -> Bool = { false }
     ) async -> Result {
         var notifications: [GatewayNotification] = []
         var fault: GatewayError?
@@ -50,8 +53,10 @@ package struct GatewayIntake: Sendable {
                 fault = GatewayError(error, identifier: record.identifier)
             }
         }
-        let taken = await patiently.accept(zip(notifications, records).map { ($0, $1.identifier) }, on: platform, tell)
-        let missing = taken.firstIndex(of: false)
+        let taken = await patiently.accept(
+            zip(notifications, records).map { ($0, $1.command == .simple ? nil : $1.identifier) }, on: platform, tell,
+            isOver)
+        let missing = taken.firstIndex(of: false) ?? (taken.count < notifications.count ? taken.count : nil)
         if let missing { fault = GatewayError(.processingError, identifier: records[missing].identifier) }
         return Result(accepted: missing ?? notifications.count, fault: fault)
     }
@@ -65,12 +70,12 @@ package struct GatewayIntake: Sendable {
 
     /// Begins no step behind one that was not taken.
     private func accept(
-        _ notifications: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
-        _ tell: @escaping @Sendable (GatewayError) -> Void
+        _ notifications: [(GatewayNotification, identifier: UInt32?)], on platform: Platform,
+        _ tell: @escaping @Sendable (GatewayError?) -> Void, _ isOver: @Sendable () -> Bool
     ) async -> [Bool] {
         guard await takesPlainText(platform) else { return [Bool](repeating: false, count: notifications.count) }
         var taken: [Bool] = []
-        while taken.count < notifications.count, !taken.contains(false) {
+        while taken.count < notifications.count, !taken.contains(false), !isOver() {
             let step = Array(notifications[taken.count...].prefix(Self.recordsPerTurn))
             let areTaken = try? await recordTurns.run(for: platform.applicationKey) {
                 await accept(step: step, on: platform, tell)
@@ -82,8 +87,8 @@ package struct GatewayIntake: Sendable {
 
     /// A dead token is accepted in silence, as by Apple: the feedback service tells of it.
     private func accept(
-        step: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
-        _ tell: @escaping @Sendable (GatewayError) -> Void
+        step: [(GatewayNotification, identifier: UInt32?)], on platform: Platform,
+        _ tell: @escaping @Sendable (GatewayError?) -> Void
     ) async -> [Bool] {
         let devices = await devices(of: Set(step.map(\.0.token)), on: platform)
         return await withTaskGroup(of: (Int, Bool).self) { group in
@@ -100,11 +105,11 @@ package struct GatewayIntake: Sendable {
 
     /// A receipt id that a push has already stands for that push, so the same one may be given again and again.
     private func accept(
-        _ push: NewPush, _ identifier: UInt32, _ tell: @escaping @Sendable (GatewayError) -> Void
+        _ push: NewPush, _ identifier: UInt32?, _ tell: @escaping @Sendable (GatewayError?) -> Void
     ) async -> Bool {
         verdicts.watch(push) { verdict in
             guard case .refused(let refusal) = verdict else { return }
-            tell(GatewayError(GatewayStatus(refusal), identifier: identifier))
+            tell(identifier.map { GatewayError(GatewayStatus(refusal), identifier: $0) })
         }
         return await accept(push)
     }
@@ -216,8 +221,7 @@ package struct GatewayIntake: Sendable {
             if let inactive, let since = try await store.deadSince(inactive, on: platform.key) {
                 return Holder(key: inactive.device, deadSince: since)
             }
-            let registration = try Registration(
-                token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+            let registration = try Registration(ofToken: token)
             return Holder(key: try await services.registrations.register(registration, as: nil, on: platform).key)
         }
     }

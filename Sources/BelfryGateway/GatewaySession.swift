@@ -2,6 +2,7 @@ import BelfryService
 import Metrics
 package import NIOCore
 package import NIOSSL
+import Synchronization
 
 /// Carries out what one connection brings, in order.
 actor GatewaySession {
@@ -10,10 +11,11 @@ actor GatewaySession {
     private let intake: GatewayIntake
     private let senders: GatewaySenders
     private var platform: Platform?
-    /// The identifier of the last record that is durable.
-    private var lastAccepted: UInt32 = 0
+    /// The last word of a planned stop, which names the last durable record. nil before there is one, and behind one of command 0.
+    private var shutdown: GatewayError?
     private var acceptedAt: ContinuousClock.Instant?
-    private var hasEnded = false
+    /// Whether the last word is said: by a verdict, which may come at any time, or here.
+    private nonisolated let isOver = Mutex(false)
 
     init(_ channel: any Channel, _ options: GatewayOptions, intake: GatewayIntake, senders: GatewaySenders) {
         self.channel = channel
@@ -23,6 +25,7 @@ actor GatewaySession {
     }
 
     func handle(_ event: GatewayInbound) async throws {
+        guard !hasEnded else { return }
         switch event {
         case .certificate(let der):
             // The handshake has asked too, but for a session that is resumed, and a certificate may be revoked since.
@@ -31,13 +34,15 @@ actor GatewaySession {
         case .records(let records): await take(records)
         // Answered beside the events.
         case .requests: return
-        case .fault(let fault): end(fault.isSilent ? nil : fault.error)
+        case .fault(let fault):
+            GatewayMetric.records(1, isAccepted: false)
+            end(fault.isSilent ? nil : fault.error)
         case .finished:
             await silence(options.lateVerdicts)
             end(nil)
         case .stopping:
             await silence(options.silence)
-            end(GatewayError(.shutdown, identifier: lastAccepted))
+            end(shutdown)
         }
     }
 
@@ -50,27 +55,31 @@ actor GatewaySession {
 
     /// Nothing is accepted behind a fault: the sender will send it again.
     private func take(_ records: [GatewayRecord]) async {
-        guard let platform, !hasEnded else { return }
+        guard let platform else { return }
         // A verdict that comes later ends the connection, if it is still there.
-        let result = await intake.take(records, on: platform) { [weak channel] error in
-            channel?.triggerUserOutboundEvent(GatewayCommand.end(error), promise: nil)
-        }
+        let result = await intake.take(
+            records, on: platform, tell: { [weak self] in self?.end($0) }, isOver: { self.hasEnded })
         GatewayMetric.records(result.accepted, isAccepted: true)
         if result.accepted > 0 {
-            lastAccepted = records[result.accepted - 1].identifier
+            let last = records[result.accepted - 1]
+            shutdown = last.command == .simple ? nil : GatewayError(.shutdown, identifier: last.identifier)
             acceptedAt = .now
         }
-        if let fault = result.fault {
+        if let fault = result.fault, !hasEnded {
             GatewayMetric.records(1, isAccepted: false)
             end(records[result.accepted].command == .simple ? nil : fault)
         }
         tell(.settled(records.count))
     }
 
-    private func tell(_ command: GatewayCommand) { channel.triggerUserOutboundEvent(command, promise: nil) }
+    private nonisolated func tell(_ command: GatewayCommand) {
+        channel.triggerUserOutboundEvent(command, promise: nil)
+    }
 
-    private func end(_ error: GatewayError?) {
-        hasEnded = true
+    private nonisolated var hasEnded: Bool { isOver.withLock { $0 } }
+
+    private nonisolated func end(_ error: GatewayError?) {
+        isOver.withLock { $0 = true }
         tell(.end(error))
     }
 

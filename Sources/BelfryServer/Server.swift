@@ -51,6 +51,8 @@ package struct Server: Sendable {
         until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void = { _, _ in }
     ) async throws {
+        // It means that certificates are read again, and nothing where there are none, nor while the server starts.
+        if obeysSignals { signal(SIGHUP, SIG_IGN) }
         if !configuration.injectedVariables.isEmpty {
             logger.notice(
                 "variables of a service are passed over",
@@ -189,8 +191,6 @@ package struct Server: Sendable {
     private func run(_ services: [any Service], listeners: ListenerGroup, shutdown: GracefulShutdown)
         async throws
     {
-        // It means that certificates are read again, and nothing where there are none.
-        if obeysSignals { signal(SIGHUP, SIG_IGN) }
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
                 + [.init(service: listeners, successTerminationBehavior: .ignore)],

@@ -1,10 +1,12 @@
-import BelfryService
 import BelfryTesting
 import Foundation
+import NIOCore
+import NIOEmbedded
 import Synchronization
 import Testing
 
 @testable import BelfryGateway
+@testable import BelfryService
 
 @Suite struct GatewayIntakeTests {
     private struct Bench {
@@ -81,7 +83,7 @@ import Testing
 
     @Test func `a refusal is sent once with its identifier, alone`() async throws {
         let bench = try await Bench()
-        let told = Mutex<[GatewayError]>([])
+        let told = Mutex<[GatewayError?]>([])
         _ = await bench.intake.take([bench.record(1), bench.record(2)], on: bench.platform) { error in
             told.withLock { $0.append(error) }
         }
@@ -94,7 +96,77 @@ import Testing
             }
         }
         let refused = told.withLock { $0 }
-        #expect(refused.map(\.status) == [.invalidToken])
+        #expect(refused.map { $0?.status } == [.invalidToken])
+    }
+
+    /// Gives a session the events of a connection, and returns what it says last.
+    private func lastWords(
+        _ bench: Bench, _ play: (GatewaySession) async throws -> Void
+    ) async throws -> [GatewayError?] {
+        let words = LastWords()
+        let channel = await NIOAsyncTestingChannel(handler: words)
+        var options = GatewayOptions()
+        options.silence = .zero
+        let session = GatewaySession(
+            channel, options, intake: bench.intake, senders: GatewaySenders(store: bench.store, clock: bench.clock))
+        _ = try await bench.store.createGatewayCredential(
+            SecretHash.of("sender"), expiresAt: nil, on: bench.platform.key)
+        try await session.handle(.certificate(Array("sender".utf8)))
+        try await play(session)
+        await channel.testingEventLoop.run()
+        _ = try await channel.finish()
+        return words.all
+    }
+
+    @Test(arguments: GatewayRecord.Command.allCases)
+    func `a stop names the last record that was accepted`(command: GatewayRecord.Command) async throws {
+        let idle = try await lastWords(try await Bench()) { try await $0.handle(.stopping) }
+        #expect(idle == [nil])
+        let bench = try await Bench()
+        var record = bench.record(0)
+        record.command = command
+        let events = [GatewayInbound.records([record]), .stopping]
+        let busy = try await lastWords(bench) { session in
+            for event in events { try await session.handle(event) }
+        }
+        #expect(busy == [command == .simple ? nil : GatewayError(.shutdown, identifier: 0)])
+    }
+
+    @Test(arguments: GatewayRecord.Command.allCases)
+    func `nothing is accepted behind a late refusal`(command: GatewayRecord.Command) async throws {
+        let bench = try await Bench()
+        var record = bench.record(1)
+        record.command = command
+        let first = GatewayInbound.records([record])
+        let said = try await lastWords(bench) { session in
+            try await session.handle(first)
+            let batches = try await bench.store.claimBatches(
+                BatchClaim(burstsMax: 9, roomElsewhere: 9, lease: .seconds(60)))
+            let push = try #require(try await bench.pushes.first)
+            let settlement = Settlement(
+                batch: try #require(batches.first), answers: [.refused(.badToken)], retryAt: nil)
+            bench.verdicts.settled(push.head, settlement)
+            try await session.handle(.records([bench.record(2)]))
+            try await session.handle(.fault(GatewayDecoder.Fault(.protocolError)))
+        }
+        #expect(said == [command == .simple ? nil : GatewayError(.invalidToken, identifier: 1)])
+        #expect(try await bench.pushes.count == 1)
+    }
+
+    @Test func `no step begins behind a late refusal`() async throws {
+        let bench = try await Bench()
+        let looks = Mutex(0)
+        let records = [GatewayRecord](repeating: bench.record(1), count: 300)
+        let result = await bench.intake.take(
+            records, on: bench.platform, tell: { _ in },
+            isOver: {
+                looks.withLock { count in
+                    count += 1
+                    return count > 1
+                }
+            })
+        #expect(result == GatewayIntake.Result(accepted: 128, fault: GatewayError(.processingError, identifier: 1)))
+        #expect(try await bench.pushes.count == 128)
     }
 
     @Test func `a dead token is tried again after a day`() async throws {
@@ -158,5 +230,19 @@ import Testing
         #expect(result == GatewayIntake.Result(accepted: 0, fault: GatewayError(.processingError, identifier: 1)))
         #expect(try await bench.pushes.isEmpty)
         #expect(try await bench.store.allDevices().isEmpty)
+    }
+}
+
+/// The connection of a session, which keeps the ends that it is told.
+private final class LastWords: ChannelOutboundHandler, Sendable {
+    typealias OutboundIn = Never
+
+    private let told = Mutex<[GatewayError?]>([])
+
+    var all: [GatewayError?] { told.withLock { $0 } }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        if case .end(let error)? = event as? GatewayCommand { told.withLock { $0.append(error) } }
+        promise?.succeed()
     }
 }

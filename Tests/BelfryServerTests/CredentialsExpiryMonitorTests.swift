@@ -38,4 +38,29 @@ import Testing
             #expect(lines[0].contains("days=\(told)") && lines[0].contains(platform.uuid.lowercased), "\(lines)")
         }
     }
+
+    @Test func `a database error delays the check by ten minutes`() async throws {
+        let clock = ManualClock()
+        let base = try SQLiteStore.temporary(clock: clock)
+        let application = try await base.create(.numbered(1))
+        for number in 1...2 { _ = try await base.create(.numbered(number, of: application.key)) }
+        let (log, fault) = (CapturedLog(), Flag())
+        let store = InterceptedStore(
+            base,
+            before: { access in
+                if access == .write, fault.isRaised { throw StoreError.unavailable("the disk is full") }
+            })
+        let monitor = CredentialsExpiryMonitor(
+            store: store, credentials: ExpiringCredentials(end: clock.now), clock: clock, logger: log.logger)
+        try await monitor.round()
+        #expect(log.lines(atLeast: .warning).count == 2)
+        fault.raise()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await monitor.run() }
+            while clock.sleepers == 0 { await Task.yield() }
+            #expect(clock.nextWake == clock.now + .seconds(600))
+            group.cancelAll()
+        }
+        #expect(log.lines(atLeast: .warning).count == 5, "both platforms are looked at again")
+    }
 }

@@ -97,6 +97,37 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - Metrics
 
 extension CommandTests.FirstDayCommandTests {
+    @Test func `each device of a Carma contact counts as a registration`() async throws {
+        try await TestInstallation.with { installation in
+            let password = try installation.scratch.write("correct horse\n", to: "carma-password")
+            for arguments in [
+                ["account", "create", "--customer-id", "42", "--user", "anna", "--password-file", password],
+                ["app", "create", "--customer-id", "42", "--app-id", "org.example", "--app", installation.application],
+            ] {
+                let made = try await installation.run(["carma"] + arguments)
+                #expect(made.status == 0, "\(made)")
+            }
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let (http, management) = try await server.addresses()
+            let app = Caller(base: http, user: "anna", secret: "correct horse")
+            let tokens = ["ab", "cd", "ef"].map { String(repeating: $0, count: 32) }
+            let devices = #"[{"devicetoken":"\#(tokens[0])"},{"devicetoken":"\#(tokens[1])"}]"#
+            for (method, path, body) in [
+                ("PUT", "apps/org.example/pushdevices", #"{"originalId":"a","deviceInfo":\#(devices)}"#),
+                ("POST", "lists/1000000001/contacts", #"{"originalId":"b","devicetoken":"\#(tokens[2])"}"#),
+            ] {
+                let answer = try await app.send(method, "/rest/42/\(path)", body)
+                #expect(answer.status == 200, "\(answer)")
+            }
+            let page = Caller(base: management, user: "", secret: "")
+            try await eventually("the page has all three") {
+                try await page.send("GET", "/metrics").body.contains("\nbelfry_registrations_total 3\n")
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test func `commands count on the server's metrics page`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()

@@ -74,6 +74,13 @@ extension ServerTests.GatewayTests {
                 "stream", to: ports.gateway,
                 ["--command", "0", "--first", "1000", "--bad", "1000"] + Self.patiently)
             #expect(silent["end"]?.stringValue == "closed", "command 0 has no word for it: \(silent)")
+            // A token that is too short is no record.
+            _ = try await gateway.send("genero", to: ports.gateway, ["--token", "AAEC", "--payload", "{}"])
+            let page = Caller(base: try await program.addresses().management, user: "", secret: "")
+            try await eventually("the metrics count all three") {
+                try await page.send("GET", "/metrics").body
+                    .contains("\nbelfry_gateway_records_total{result=\"refused\"} 3\n")
+            }
             try await program.end(SIGTERM)
         }
     }

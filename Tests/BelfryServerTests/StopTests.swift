@@ -60,6 +60,19 @@ extension ServerTests.StopTests {
         }
     }
 
+    @Test func `SIGHUP during the start ends no server`() async throws {
+        try await TestInstallation.with { installation in
+            // It is told of first, before the database is opened.
+            let server = try await installation.serve(["BELFRY_SERVICE_HOST": "10.0.0.7"])
+            defer { server.endAtOnce() }
+            try await eventually("it starts", every: .milliseconds(1)) { server.logged.contains("passed over") }
+            server.send(SIGHUP)
+            _ = try await server.addresses()
+            try await server.end(SIGTERM)
+            #expect(server.ending == 0)
+        }
+    }
+
     @Test func `an idle client that never closes delays no stop`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()

@@ -1,9 +1,11 @@
-import BelfryServer
+import BelfryService
 import BelfryTesting
 import Foundation
 import Logging
 import NIOSSL
 import Testing
+
+@testable import BelfryServer
 
 /// The listeners over TLS, with certificates that change under them.
 extension ServerTests {
@@ -98,6 +100,29 @@ extension ServerTests.TLSTests {
                 server.log.lines(atLeast: .error).contains { $0.contains("the certificate expired on 2021-01-01") }
             }
             #expect(try await Self.say(Self.get, to: server, trusting: safe.first).hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test func `a refused pair is tried again without a change`() async throws {
+        try await Scratch.with { scratch in
+            let openSSL = OpenSSL(scratch: scratch)
+            let safe = Safe(
+                scratch: scratch, first: try await openSSL.pair("first"), second: try await openSSL.pair("second"))
+            try safe.put(safe.first)
+            let (log, clock) = (CapturedLog(), ManualClock())
+            var logger = log.logger
+            logger.logLevel = .info
+            // The clock stands years before both pairs: a start takes one, a change does not.
+            let certificate = try Certificate(
+                listener: "http", files: safe.files, clock: clock, pause: .seconds(5), obeysSignals: false,
+                logger: logger)
+            try safe.put(safe.second)
+            for _ in 0..<3 { certificate.reloadIfChanged() }
+            #expect(log.lines(atLeast: .info).count == 2, "at the start, and once for the new pair")
+            clock.advance(to: SystemClock().now + .seconds(60))
+            for _ in 0..<3 { certificate.reloadIfChanged() }
+            let lines = log.lines(atLeast: .info)
+            #expect(lines.count == 3 && lines[2].hasPrefix("a new certificate is in use"), "\(lines)")
         }
     }
 

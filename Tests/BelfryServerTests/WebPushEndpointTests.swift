@@ -1,8 +1,9 @@
 import BelfryServer
-import BelfryService
 import BelfrySimulators
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// A message of an application server, through the whole server to APNs.
 extension ServerTests {

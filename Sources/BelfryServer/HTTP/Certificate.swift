@@ -23,6 +23,8 @@ final class Certificate: Service {
         var identity: TLSIdentity
         /// The stamps of the files when they were last read, whatever the result.
         var stamps: TLSFiles.FileStamps
+        /// Why they were refused then. Their mode, a busy moment or time alone may end it, and no stamp changes.
+        var refusal: String?
     }
 
     /// Throws `TLSFault` when the pair cannot be used. An expired one can: clients may be configured to accept it.
@@ -59,29 +61,36 @@ final class Certificate: Service {
     }
 
     private func lookWhenSignalled() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) { reload(TLSFiles.FileStamps(files)) }
+        for await _ in await UnixSignalsSequence(trapping: .sighup) {
+            reload(TLSFiles.FileStamps(files), isAsked: true)
+        }
     }
 
-    /// Reads the files again if their stamps have changed.
+    /// Reads the files again if their stamps have changed, or they were refused.
     func reloadIfChanged() {
         let stamps = TLSFiles.FileStamps(files)
-        if held.withLock({ $0.stamps }) != stamps { reload(stamps) }
+        if held.withLock({ $0.stamps != stamps || $0.refusal != nil }) { reload(stamps) }
         measure()
     }
 
-    private func reload(_ stamps: TLSFiles.FileStamps) {
-        held.withLock { $0.stamps = stamps }
+    private func reload(_ stamps: TLSFiles.FileStamps, isAsked: Bool = false) {
         do {
             let new = try files.load()
             if let fault = new.fault(at: clock.now) { throw fault }
             let isOther = held.withLock { held in
-                defer { held.identity = new }
+                defer { held = Held(identity: new, stamps: stamps) }
                 return held.identity.fingerprint != new.fingerprint
             }
             guard isOther else { return }
             Metric.certificateReloads(listener, "taken").increment()
             logger.info("a new certificate is in use", metadata: ["listener": "\(listener)"])
         } catch {
+            let refusal = "\(error)"
+            let isNews = held.withLock { held in
+                defer { (held.stamps, held.refusal) = (stamps, refusal) }
+                return held.stamps != stamps || held.refusal != refusal
+            }
+            guard isNews || isAsked else { return }
             Metric.certificateReloads(listener, "refused").increment()
             report(error)
         }

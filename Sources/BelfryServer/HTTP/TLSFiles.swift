@@ -28,7 +28,7 @@ package struct TLSFiles: Sendable, Hashable {
         self.versionMax = versionMax
     }
 
-    /// Identifies the state of the files; it changes whenever they do.
+    /// Identifies the state of the files; it changes whenever they do, but not with their owner or mode.
     struct FileStamps: Sendable, Hashable {
         private let stamps: [[Int]]
 

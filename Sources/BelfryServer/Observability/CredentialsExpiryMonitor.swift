@@ -13,6 +13,7 @@ package struct CredentialsExpiryMonitor: Service {
 
     package static let noticeDays: Int64 = 30
     private static let pause = Duration.seconds(86_400)
+    private static let pauseAfterError = Duration.seconds(600)
 
     package init(
         store: any Store, credentials: any ProviderCredentials, clock: any WallClock,
@@ -34,15 +35,15 @@ package struct CredentialsExpiryMonitor: Service {
                     return
                 } catch {
                     logger.error("the credentials of platforms cannot be checked", metadata: ["error": "\(error)"])
-                    try? await clock.sleep(for: Self.pause)
+                    try? await clock.sleep(for: Self.pauseAfterError)
                 }
             }
         }
     }
 
-    /// One check of all platforms.
+    /// One check of all platforms. Throws behind the last where one could not be told of.
     package func round() async throws {
-        var least: Int64?
+        var (least, failure): (Int64?, (any Error)?) = (nil, nil)
         for application in try await store.applications() {
             for platform in try await store.platforms(of: application.key) {
                 guard let end = await end(platform) else { continue }
@@ -50,10 +51,11 @@ package struct CredentialsExpiryMonitor: Service {
                 least = min(least ?? days, days)
                 guard days <= Self.noticeDays else { continue }
                 warn(platform, days)
-                try await store.tellExpiring(platform, at: end)
+                do { try await store.tellExpiring(platform, at: end) } catch { failure = error }
             }
         }
         if let least { Metric.credentialsDays().set(least) } else { Metric.credentialsDays().destroy() }
+        if let failure { throw failure }
     }
 
     /// When they expire; nil where they do not, or cannot be read, which their batches will report.

@@ -9,9 +9,9 @@ package struct CarmaDevice: Sendable, Hashable {
     package let token: String
     package let platformKey: Key<Platform>
     package let device: UUID
-    package let country: String?
-    package let invalidation: Invalidation
-    package let invalidatedAt: Instant?
+    package var country: String?
+    package var invalidation = Invalidation.none
+    package var invalidatedAt: Instant?
 
     /// Our own numbers but 0, the only one that Carma's guide shows.
     package enum Invalidation: Int64, Sendable, Hashable {
@@ -25,20 +25,6 @@ package struct CarmaDevice: Sendable, Hashable {
     /// The most tokens that are kept of a contact: those added last.
     package static let perContact = 100
     package static let countryBytesMax = 255
-
-    package init(
-        applicationKey: Key<Application>, contact: String, token: String, platformKey: Key<Platform>, device: UUID,
-        country: String? = nil, invalidation: Invalidation = .none, invalidatedAt: Instant? = nil
-    ) {
-        self.applicationKey = applicationKey
-        self.contact = contact
-        self.token = token
-        self.platformKey = platformKey
-        self.device = device
-        self.country = country
-        self.invalidation = invalidation
-        self.invalidatedAt = invalidatedAt
-    }
 }
 
 /// A change to a contact, as an app sends it: missing fields stay as they are.
@@ -63,12 +49,6 @@ package struct CarmaContact: Sendable {
     package let app: CarmaApp
     package let user: User
     package let devices: [(row: CarmaDevice, device: Device?)]
-
-    package init(app: CarmaApp, user: User, devices: [(row: CarmaDevice, device: Device?)]) {
-        self.app = app
-        self.user = user
-        self.devices = devices
-    }
 }
 
 /// The names of a contact's attributes.

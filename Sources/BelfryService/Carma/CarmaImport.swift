@@ -7,11 +7,11 @@ package struct CarmaImport: Sendable, Hashable {
     package let uuid: UUID
     package let app: Key<CarmaApp>
     package let settings: Settings
-    package let state: State
-    package let taken: Int
-    package let refused: Int
+    package var state = State.waiting
+    package var taken = 0
+    package var refused = 0
     /// The reason why the first refused row was refused, or why nothing was imported.
-    package let reason: String?
+    package var reason: String?
     package let createdAt: Instant
 
     /// The settings of an import, which are known before its list comes. Source: help.symplify.com, "API database import".
@@ -35,13 +35,6 @@ package struct CarmaImport: Sendable, Hashable {
             case utf8 = "UTF8"
             case latin1 = "ISO-8859-1"
         }
-
-        package init(kind: Kind, delimiter: UInt8, encoding: Encoding, identityColumn: String) {
-            self.kind = kind
-            self.delimiter = delimiter
-            self.encoding = encoding
-            self.identityColumn = identityColumn
-        }
     }
 
     package enum State: Int64, Sendable, Hashable {
@@ -55,21 +48,6 @@ package struct CarmaImport: Sendable, Hashable {
     /// The most imports that are kept of an app: the latest.
     package static let perApp = 1_000
     package static let reasonBytesMax = 1_024
-
-    package init(
-        key: Key<CarmaImport>, uuid: UUID, app: Key<CarmaApp>, settings: Settings, state: State = .waiting,
-        taken: Int = 0, refused: Int = 0, reason: String? = nil, createdAt: Instant
-    ) {
-        self.key = key
-        self.uuid = uuid
-        self.app = app
-        self.settings = settings
-        self.state = state
-        self.taken = taken
-        self.refused = refused
-        self.reason = reason
-        self.createdAt = createdAt
-    }
 }
 
 /// The result of an import's list.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Hummingbird
+import Metrics
 
 /// Lists of contacts, as far as pushes need them: contacts and their properties come by them before, or without, an app.
 extension CarmaRoutes {
@@ -66,22 +67,24 @@ extension CarmaRoutes {
     private func save(_ call: Call, creates: Bool = true) async throws -> Response {
         let app = try await app(ofList: call)
         var change = try CarmaContactChange(try await call.body())
-        let named = call.part("original_id")
-        if !named.isEmpty {
-            // The client in Go escapes a path as a query, and sends an empty id where it has none.
-            let spaced = named.replacing("+", with: " ")
-            let own = change.originalID.flatMap { $0.isEmpty ? nil : $0 } ?? named
-            guard own == named || own == spaced else {
-                throw InvalidInput(field: "originalId", "is '\(own)', the path says '\(named)'")
+        if let name = call.parameters.get("original_id") {
+            let ids = Self.ids(name)
+            var own = change.originalID ?? ""
+            // The client in Go sends an empty id where it has none.
+            if own.isEmpty { own = try await named(name, in: app).id }
+            guard ids.contains(own) else {
+                throw InvalidInput(field: "originalId", "is '\(own)', the path says '\(ids[0])'")
             }
             change.originalID = own
         }
-        return Self.reply(try await carma.save(change, in: app, creates: creates).json)
+        let contact = try await carma.save(change, in: app, creates: creates)
+        registered.increment(by: change.devices.count)
+        return Self.reply(contact.json)
     }
 
     private func history(_ call: Call) async throws -> Response {
         let app = try await app(ofList: call)
-        let id = call.part("original_id")
+        let id = try await named(call.parameters.get("original_id") ?? "", in: app).id
         let messages = try await carma.messages(to: id, of: app)
         return Self.reply(.array(messages.map { $0.json(contactID: id) }))
     }

@@ -11,7 +11,7 @@ package struct CarmaRoutes: Sendable {
     private let authenticator: CarmaAuthenticator
     private let requestLimiter: RequestLimiter
     private let options: Carma.Options
-    private let registered = Counter(metric: .registrations)
+    let registered = Counter(metric: .registrations)
 
     package init(_ services: Services, options: Carma.Options = Carma.Options()) {
         requestLimiter = services.requestLimiter
@@ -96,9 +96,9 @@ package struct CarmaRoutes: Sendable {
     }
 
     private func register(_ call: Call) async throws -> Response {
-        let app = try await app(call)
-        let contact = try await carma.register(try CarmaContactChange(try await call.body()), in: app)
-        registered.increment()
+        let (app, change) = (try await app(call), try CarmaContactChange(try await call.body()))
+        let contact = try await carma.register(change, in: app)
+        registered.increment(by: change.devices.count)
         return Self.reply(contact.json)
     }
 
@@ -107,17 +107,29 @@ package struct CarmaRoutes: Sendable {
         return Self.reply(try await carma.invalidate(try CarmaContactChange(try await call.body()), in: app).json)
     }
 
-    /// - Parameter name: still percent-encoded. An id may hold a `+`, and Go clients write blanks so: it is tried as it is first.
     private func show(_ call: Call, _ name: String) async throws -> Response {
         try await show(name, in: try await app(call))
     }
 
     func show(_ name: String, in app: CarmaApp) async throws -> Response {
-        for plusIsSpace in [false, true] {
-            let id = String(percentDecoding: name[...], plusIsSpace: plusIsSpace)
-            if let contact = try await carma.contact(id, in: app) { return Self.reply(contact.json) }
+        guard let contact = try await named(name, in: app).contact else {
+            throw APIError(.notFound, "There is no such contact")
         }
-        throw APIError(.notFound, "There is no such contact")
+        return Self.reply(contact.json)
+    }
+
+    /// The contact that a path names, and its id: the literal one where there is no contact.
+    ///
+    /// - Parameter name: still percent-encoded.
+    func named(_ name: String, in app: CarmaApp) async throws -> (id: String, contact: CarmaContact?) {
+        let ids = Self.ids(name)
+        for id in ids { if let contact = try await carma.contact(id, in: app) { return (id, contact) } }
+        return (ids[0], nil)
+    }
+
+    /// An id may hold a `+`, and Go clients write blanks so: it is tried as it is first.
+    static func ids(_ name: String) -> [String] {
+        [false, true].map { String(percentDecoding: name[...], plusIsSpace: $0) }
     }
 
     static func reply(_ json: JSONValue) -> Response { Response(json: ByteBuffer(bytes: json.encoded)) }
@@ -129,7 +141,8 @@ package struct CarmaRoutes: Sendable {
         let (trigger, app) = try await carma.trigger(id, of: call.customerID)
         try call.request.refuseParameters()
         let request = try CarmaService.MessageRequest(try await call.body())
-        let address = options.address.url(call.request, call.context)
+        let cameByTLS = requestLimiter.forwarded(.scheme, of: call.request, call.context) == "https"
+        let address = options.address.url(call.request, call.context, cameByTLS: cameByTLS)
         let message = try await carma.send(trigger, of: app, request, address: address)
         return Self.reply(.object(["message": .string("Message \(message.key) is on its way")]))
     }

@@ -87,10 +87,21 @@ package struct CarmaTable: Sendable {
             throw InvalidInput(field: "the line", "is \(line.count) bytes, the limit is \(Self.lineBytesMax)")
         }
         var values: [String] = []
-        for value in line.split(separator: settings.delimiter, omittingEmptySubsequences: false) {
-            values.append(try text(of: value).unquoted)
+        // nil before the first character of a value. Delimiters in an open quotation are text; a doubled mark leaves it open.
+        var (start, isQuoted, isOpen): (Int, Bool?, Bool) = (line.startIndex, nil, false)
+        for (index, byte) in zip(line.indices, line) {
+            if byte == settings.delimiter, !isOpen {
+                values.append(try text(of: line[start..<index]).unquoted)
+                (start, isQuoted) = (index + 1, nil)
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted = isQuoted ?? true
+                isOpen = isQuoted == true && !isOpen
+            } else if byte != UInt8(ascii: " "), byte != UInt8(ascii: "\t") {
+                isQuoted = isQuoted ?? false
+            }
         }
-        return values
+        guard !isOpen else { throw InvalidInput(field: "the line", "has a quotation mark without its end") }
+        return try values + [text(of: line[start...]).unquoted]
     }
 
     private func text(of bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {

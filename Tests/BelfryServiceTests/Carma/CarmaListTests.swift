@@ -78,6 +78,27 @@ import Testing
         }
     }
 
+    @Test func `a blank escaped as plus names one contact everywhere`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact(
+                "PUT", CarmaServer.devices, #"{"originalId":"Kim Lee","devicetoken":"some-token"}"#)
+            let path = Self.list + "/contacts/Kim+Lee"
+            let changed = try await server.contact("PUT", path + "/update", #"{"originalId":"","city":"Lund"}"#)
+            #expect(changed["originalId"] == .string("Kim Lee") && fates(changed) == ["some-token": 0])
+            _ = try await Self.json(
+                server, "POST", "/rest/42/triggers/\(server.trigger.key)/messages",
+                #"{"originalId":"Kim Lee","properties":{"firstName":"Kim","food":"fish","drink":"tea"}}"#)
+            guard case .array(let messages) = try await Self.json(server, "GET", path + "/messages") else {
+                throw StoreError.unknown("array")
+            }
+            #expect(messages.count == 1)
+            // The literal one comes first, where it is there.
+            _ = try await server.contact("POST", Self.list + "/contacts", #"{"originalId":"Kim+Lee","city":"Kiruna"}"#)
+            let literal = try await server.contact("PUT", path + "/update", #"{"city":"Ystad"}"#)
+            #expect(literal["originalId"] == .string("Kim+Lee"))
+        }
+    }
+
     @Test func `contacts are listed in pages and found by address`() async throws {
         try await CarmaServer.with { server in
             for number in 1...5 {

@@ -1,5 +1,7 @@
 import BelfryTesting
 import FoundationEssentials
+import Hummingbird
+import HummingbirdTesting
 import Testing
 
 @testable import BelfryService
@@ -47,6 +49,34 @@ import Testing
             #expect(page.headers["content-type"] == "text/html; charset=utf-8")
             #expect(page.headers["content-security-policy"]?.hasPrefix("sandbox") == true)
             #expect(page.headers["set-cookie"] == nil)
+        }
+    }
+
+    @Test func `links behind a trusted proxy with TLS are https`() async throws {
+        try await CarmaServer.with { direct in
+            try await Self.register(direct)
+            let proxies = TrustedProxies([try #require(NetworkBlock("127.0.0.1"))])
+            let limiter = RequestLimiter(options: RequestLimiter.Options(proxies: proxies), clock: direct.clock)
+            let router = ResponseMiddleware.router(clock: direct.clock)
+            CarmaRoutes(
+                Services(direct.store, clock: direct.clock, requestLimiter: limiter),
+                options: Carma.Options(address: ServerAddress(hosts: ["push.example.org"]))
+            ).add(to: router)
+            let app = Hummingbird.Application(
+                router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+            try await app.test(.live) { client in
+                let server = CarmaServer(
+                    store: direct.store, clock: direct.clock, application: direct.application,
+                    platforms: direct.platforms, trigger: direct.trigger, port: try #require(client.port))
+                let answer = try await server.send(
+                    "POST", Self.trigger(server), Self.request,
+                    credentials: CarmaServer.basic + "X-Forwarded-Proto: https\r\n")
+                #expect(answer.status == 200, "\(answer)")
+            }
+            let fields = try await Self.pushes(direct).first?.content.custom["android"]
+            for field in ["url", "pushreadurl"] {
+                #expect(fields?[field]?.stringValue?.hasPrefix("https://push.example.org/carma/") == true, "\(field)")
+            }
         }
     }
 

@@ -85,6 +85,29 @@ import Testing
         #expect(reasons[5].isEmpty)
     }
 
+    @Test func `a delimiter between quotation marks is text`() throws {
+        let text = #"""
+            originalId,firstName,city
+            1,"Hansson, Lars","a ""b"", c"
+            2, "x,y" ,5" disk
+            3,b"c,d
+            4,"Lund,e
+            5,"",f
+            """#
+        let found = try Self.lines(text, Self.settings())
+        var values: [[UserAttribute?]] = []
+        for line in found where line.number != 5 {
+            let attributes = try line.contact.get().attributes
+            values.append(["firstName", "city"].map { attributes[$0] ?? nil })
+        }
+        #expect(
+            values == [
+                [.text("Hansson, Lars"), .text(#"a "b", c"#)], [.text("x,y"), .text(#"5" disk"#)],
+                [.text(#"b"c"#), .text("d")], [nil, .text("f")],
+            ])
+        #expect(throws: InvalidInput.self) { try found[3].contact.get() }
+    }
+
     @Test func `too many columns are refused`() {
         let names = (0...CarmaTable.columnsMax).map { $0 == 0 ? "originalId" : "c\($0)" }.joined(separator: ",")
         #expect(throws: InvalidInput.self) { try CarmaTable(Array(names.utf8), Self.settings()) }
