@@ -199,8 +199,8 @@ extension ConnectionOptions {
 final class Canceller: Sendable {
     // SAFETY: made once; PQcancel may be called from any thread, and never changes it.
     private nonisolated(unsafe) let handle: OpaquePointer?
-    /// Whether there is something to cancel.
-    private let isAtWork = Mutex(false)
+    /// The number of the latest job, and whether it is under way.
+    private let work = Mutex((number: 0, isUnderWay: false))
     /// Entered while the server is asked, so that nothing else begins meanwhile.
     private let asking = DispatchGroup()
 
@@ -211,20 +211,27 @@ final class Canceller: Sendable {
 
     deinit { PQfreeCancel(handle) }
 
-    func begin() { isAtWork.withLock { $0 = true } }
+    /// The number to cancel the job by.
+    func begin() -> Int {
+        work.withLock { work in
+            work = (work.number + 1, true)
+            return work.number
+        }
+    }
 
     /// Returns false where the server is still being asked, so that the connection cannot be used again: libpq waits for it for ever.
     func end() -> Bool {
-        isAtWork.withLock { $0 = false }
+        work.withLock { $0.isUnderWay = false }
         return asking.wait(timeout: .now() + Self.patience) == .success
     }
 
-    /// Returns at once; the statement then fails with `SQLState.queryCanceled`, unless it was done already.
-    func cancel() {
+    /// Returns at once; the job's statement then fails with `SQLState.queryCanceled`, unless the job was done already.
+    func cancel(_ number: Int) {
         Self.queue.async {
-            let isMeant = self.isAtWork.withLock { isAtWork in
-                if isAtWork { self.asking.enter() }
-                return isAtWork
+            let isMeant = self.work.withLock { work in
+                let isMeant = work == (number, true)
+                if isMeant { self.asking.enter() }
+                return isMeant
             }
             guard isMeant else { return }
             defer { self.asking.leave() }

@@ -48,9 +48,9 @@ public final class Connection {
     /// Whether it is usable, as far as known without asking the server.
     public var isAlive: Bool {
         guard !isGivenUp, !isOfDemoted, PQstatus(handle) == CONNECTION_OK else { return false }
-        // The server sends nothing unasked, unless it closes the connection.
-        guard isReadable else { return true }
-        return PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
+        // The server sends nothing unasked, unless it closes the connection: the end comes after its last words.
+        while isReadable { guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return false } }
+        return true
     }
 
     /// Whether another connection found that the server writes no more.

@@ -197,8 +197,7 @@ public final class ConnectionPool: Sendable {
 
     /// Returns whether the connection can be used again.
     private func run(_ job: Job, on line: Line) -> Bool {
-        line.canceller.begin()
-        job.ticket.board(line.canceller)
+        job.ticket.board(line.canceller, line.canceller.begin())
         let answer = job.run(line.connection)
         let isFree = line.canceller.end()
         job.ticket.leave()
@@ -222,7 +221,7 @@ public final class ConnectionPool: Sendable {
 private final class Ticket: Sendable {
     private struct State {
         var isCancelled = false
-        var canceller: Canceller?
+        var boarded: (canceller: Canceller, number: Int)?
     }
 
     private let state = Mutex(State())
@@ -230,20 +229,20 @@ private final class Ticket: Sendable {
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func cancel() {
-        let canceller = state.withLock { state in
+        let boarded = state.withLock { state in
             state.isCancelled = true
-            return state.canceller
+            return state.boarded
         }
-        canceller?.cancel()
+        boarded.map { $0.canceller.cancel($0.number) }
     }
 
-    func board(_ canceller: Canceller) {
+    func board(_ canceller: Canceller, _ number: Int) {
         let isLate = state.withLock { state in
-            state.canceller = canceller
+            state.boarded = (canceller, number)
             return state.isCancelled
         }
-        if isLate { canceller.cancel() }
+        if isLate { canceller.cancel(number) }
     }
 
-    func leave() { state.withLock { $0.canceller = nil } }
+    func leave() { state.withLock { $0.boarded = nil } }
 }

@@ -40,7 +40,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     public var isOfConnection: Bool { code == .connectionFailed || code == .connectionLost || code == .timedOut }
 
     /// Whether the server rejected a value, and not for the state that it is in.
-    public var isOfValues: Bool { sqlState?.kind == "22" || sqlState?.kind == "23" }
+    public var isOfValues: Bool { ["22", "23", "54"].contains(sqlState?.kind) }
 
     /// Whether the same transaction may succeed when retried: it conflicted with another one.
     public var isWorthRepeating: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }

@@ -82,16 +82,6 @@ package struct AcrobitsCall: Sendable, Hashable {
     /// All fields as they were sent, by name.
     package let fields: [String: String]
 
-    package init(
-        verb: AcrobitsVerb, appID: String, token: AcrobitsToken, selector: String?, fields: [String: String]
-    ) {
-        self.verb = verb
-        self.appID = appID
-        self.token = token
-        self.selector = selector
-        self.fields = fields
-    }
-
     package var message: String? { text("Message") }
     /// The caller or writer, by the name that people know.
     package var sender: String? { text("UserDisplayName") ?? text("UserName") }

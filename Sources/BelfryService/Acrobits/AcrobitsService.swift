@@ -33,7 +33,7 @@ package struct AcrobitsService: Sendable {
     private func register(
         _ token: DeviceToken, _ text: String, _ report: AcrobitsReport, on platform: Platform, _ appID: String
     ) async throws {
-        let old = try await registration(of: report.selector, appID, platform)
+        let old = try await registration(of: report.selector, appID, platform.applicationKey)
         try await store.register(
             try registration(token, account: report.account), as: try await name(for: token, old, on: platform),
             on: platform, insteadOf: old
@@ -53,18 +53,19 @@ package struct AcrobitsService: Sendable {
     }
 
     private func registration(
-        of selector: String?, _ appID: String, _ platform: Platform
+        of selector: String?, _ appID: String, _ application: Key<Application>
     ) async throws -> AcrobitsRegistration? {
         guard let selector else { return nil }
-        return try await store.acrobitsRegistrations(selector: selector, of: platform.applicationKey)
-            .first { $0.appID == appID && $0.platformKey == platform.key }
+        return try await store.acrobitsRegistrations(selector: selector, of: application).first { $0.appID == appID }
     }
 
     /// The device that gets a new token: the device of the account, unless other accounts use it or the token is known already.
     private func name(
         for token: DeviceToken, _ old: AcrobitsRegistration?, on platform: Platform
     ) async throws -> UUID? {
-        guard let old, try await store.holders(of: [token], on: platform.key)[token] == nil else { return nil }
+        guard let old, old.platformKey == platform.key,
+            try await store.holders(of: [token], on: platform.key)[token] == nil
+        else { return nil }
         return try await isAlone(old) ? old.device : nil
     }
 
@@ -141,26 +142,12 @@ package struct AcrobitsRegistration: Sendable, Hashable {
     package let platformKey: Key<Platform>
     package let device: UUID
     package let account: String?
-    package let seenAt: Instant
+    package var seenAt = Instant.zero
 
     /// Source: the schema of SIPIS has 64; with room to spare.
     package static let selectorBytesMax = 255
     /// The most selectors of one device: those seen last are kept.
     package static let perDevice = 64
-
-    package init(
-        applicationKey: Key<Application>, appID: String, selector: String, token: String, platformKey: Key<Platform>,
-        device: UUID, account: String?, seenAt: Instant = .zero
-    ) {
-        self.applicationKey = applicationKey
-        self.appID = appID
-        self.selector = selector
-        self.token = token
-        self.platformKey = platformKey
-        self.device = device
-        self.account = account
-        self.seenAt = seenAt
-    }
 }
 
 /// A softphone's report on one account: its selector, and up to two tokens with their app ids.
@@ -177,11 +164,6 @@ package struct AcrobitsReport: Sendable, Hashable {
     package struct Pair: Sendable, Hashable {
         package let token: AcrobitsToken
         package let appID: String?
-
-        package init(token: AcrobitsToken, appID: String?) {
-            self.token = token
-            self.appID = appID
-        }
     }
 
     package init(

@@ -55,18 +55,6 @@ package struct DeviceChange: Sendable, Hashable {
     package let alias: String?
     package let customUserID: Registration.Change<String>
     package let topics: Registration.TopicChange
-    package let detail: DeviceDetail.Change
-    package let profile: DeviceProfile
-
-    package init(
-        alias: String? = nil, customUserID: Registration.Change<String> = .keep,
-        topics: Registration.TopicChange = .keep, detail: DeviceDetail.Change = DeviceDetail.Change(),
-        profile: DeviceProfile = DeviceProfile()
-    ) {
-        self.alias = alias
-        self.customUserID = customUserID
-        self.topics = topics
-        self.detail = detail
-        self.profile = profile
-    }
+    package var detail = DeviceDetail.Change()
+    package var profile = DeviceProfile()
 }

@@ -95,7 +95,7 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
     private func readUnmerged() throws -> [Int64: [Int64]] {
         var found: [Int64: [Int64]] = [:]
         try db.prepared(PostingStatements.unmerged).each(try mark.get().device, platform) { row in
-            for topic in try row.withBlob(1, { try TopicList.decode($0) }) {
+            for topic in row.withBlob(1, { TopicList.readable($0) }) {
                 found[topic, default: []].append(row.integer(0))
             }
         }

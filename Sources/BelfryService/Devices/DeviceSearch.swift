@@ -28,12 +28,7 @@ package struct DeviceSearch: Sendable, Hashable {
 package struct DeviceCount: Sendable, Hashable {
     package let devices: Int
     /// Whether counting stopped before the end.
-    package let isMore: Bool
-
-    package init(devices: Int, isMore: Bool = false) {
-        self.devices = devices
-        self.isMore = isMore
-    }
+    package var isMore = false
 }
 
 /// The matching devices, and the position of the next page.

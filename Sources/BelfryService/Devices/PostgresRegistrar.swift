@@ -366,7 +366,8 @@ struct PostgresRegistrar {
     private func applied(_ entry: RegistrationEntry, to old: Draft) throws -> Draft {
         let registration = entry.registration
         var draft = old
-        draft.topics = registration.topics.applied(to: old.topics)
+        let isAlone = registration.isOfToken && old.row.reach == .inactive
+        draft.topics = registration.topics.applied(to: isAlone ? [] : old.topics)
         guard draft.topics.count <= Registration.topicsMax else {
             throw InvalidInput(
                 field: "tags",
@@ -382,8 +383,8 @@ struct PostgresRegistrar {
             draft.row.noteRegistration(entry.imported?.updating(old.row), by: entry.named, at: session.now)
         }
         switch registration.customUserID {
-        case .keep: break
-        case .clear: draft.row.customUserID = nil
+        case .keep where !isAlone: break
+        case .keep, .clear: draft.row.customUserID = nil
         case .set(let id): draft.row.customUserID = id
         }
         return draft
@@ -446,8 +447,10 @@ struct PostgresRegistrar {
                 if draft.row.token != nil { changed.append(draft) }
                 if !draft.row.hasTexts(of: old) { staleDevices.append(key) }
                 postings.move(key, on: draft.row.platform, from: old.postings, to: draft.row.postings)
-            } else if draft.row.registeredAt != old.registeredAt {
+            } else if draft.row.registeredAt == session.now, draft.row.registeredAt != old.registeredAt {
                 touched.append(key)
+            } else if draft.row.registeredAt != old.registeredAt {
+                changed.append(draft)
             }
         }
         try session.noteStaleDevices(staleDevices)
@@ -473,7 +476,9 @@ struct PostgresRegistrar {
             (try? result.get()).flatMap { made in made.key.map { (entry: entry, key: $0, verdict: made.verdict) } }
         }.sorted { $0.key < $1.key }
         for (entry, key, verdict) in written {
-            let isFirst = entry.imported != nil && verdict == .duplicate
+            // A device that an app registered here keeps its details, also where it gets its old UUID.
+            let isFirst =
+                entry.imported != nil && (verdict == .duplicate || verdict == .updated && !applied.contains(key))
             try session.set(entry.registration.detail, of: key, on: entry.platform.key, isFirst: isFirst)
         }
         // All with one trip.

@@ -26,11 +26,8 @@ package struct RegistrationService: Sendable {
             Set(device.topics) == registration.topics.wanted
             && device.customUserID == registration.customUserID.applied(to: nil)
         let merged = isNew ? try await self.merged(registration, device, old) : nil
-        let replacement = try await store.replace(old, by: device, merged, on: platform)
-        if old.isActive, registration.mirrorCall != nil {
-            try await store.unregister(old.uuid, on: old.platformKey, as: .lost, mirroring: MirrorCall(.delete))
-        }
-        return replacement
+        let isMirrored = registration.mirrorCall != nil
+        return try await store.replace(old, by: device, merged, on: platform, isMirrored: isMirrored)
     }
 
     private func merged(_ registration: Registration, _ device: Device, _ old: Device) async throws -> Registration {

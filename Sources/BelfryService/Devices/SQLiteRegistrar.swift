@@ -95,6 +95,7 @@ struct SQLiteRegistrar {
     /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
+        let isAlone = registration.isOfToken && row.reach == .inactive
         row.about = registration.about.filled(from: row.about)
         if !registration.isEdit {
             row.token = registration.token
@@ -103,13 +104,13 @@ struct SQLiteRegistrar {
             row.noteRegistration(imported, by: named, at: session.now)
         }
         switch registration.customUserID {
-        case .keep: break
-        case .clear: row.customUserID = nil
+        case .keep where !isAlone: break
+        case .keep, .clear: row.customUserID = nil
         case .set(let id):
             if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
             row.customUserID = id
         }
-        let names = try topicNames(after: row.topics, at: session.now)
+        let names = try topicNames(after: isAlone ? [] : row.topics, at: session.now)
         // What is refused is refused before anything is written: all writes beside it would be done again.
         if !registration.labels.isEmpty { _ = try labelNames(of: row, besides: []) }
         let topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
@@ -177,7 +178,7 @@ extension SQLiteWriteSession {
     ) throws {
         for deadToken in deadTokens {
             guard
-                let row = try device(deadToken.device, on: platform), row.reach != .inactive,
+                let row = try readable({ try device(deadToken.device, on: platform) }) ?? nil, row.reach != .inactive,
                 deadToken.names(row.token), comebacks.lastRegistration(of: row) < deadToken.since
             else { continue }
             try deactivate(row, on: platform, as: loss)

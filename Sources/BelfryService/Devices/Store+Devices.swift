@@ -25,12 +25,14 @@ extension Store {
 
     /// Deactivates a device whose app goes on as another, and registers that once more where it gets values of the old one.
     func replace(
-        _ old: Device, by device: Device, _ merged: Registration?, on platform: Platform
+        _ old: Device, by device: Device, _ merged: Registration?, on platform: Platform, isMirrored: Bool
     ) async throws -> Device {
         try await write { session in
             // The app is one, and is to hear of a push once.
             if old.isActive { try session.unregister(old.key, on: old.platformKey) }
-            return try merged.map { try session.register($0, as: device.ownUUID, on: platform) } ?? device
+            let replacement = try merged.map { try session.register($0, as: device.ownUUID, on: platform) } ?? device
+            if old.isActive, isMirrored { try session.mirror(MirrorCall(.delete), of: old.key, on: old.platformKey) }
+            return replacement
         }
     }
 

@@ -98,7 +98,7 @@ struct TextSearch<Connection: SQLConnection> {
     private func found(_ row: some SQLRow) throws -> Key<Device>? {
         guard let kind = platforms.first(where: { $0.key.rawValue == row.integer(1) })?.kind else { return nil }
         if let topic {
-            guard row.integer(6) > 0, try row.withBlob(7, { try TopicList.decode($0) }).contains(topic) else {
+            guard row.integer(6) > 0, row.withBlob(7, { TopicList.readable($0) }).contains(topic) else {
                 return nil
             }
         }

@@ -68,7 +68,7 @@ extension PostgresWriteSession {
             platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.token?.bytes)),
             PostgresArray(deadTokens.map(\.since))
         ) { row in
-            let topics = try row.withBlob(1) { try TopicList.decode($0) }
+            let topics = row.withBlob(1) { TopicList.readable($0) }
             postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])
             count(loss, on: platform)
             gone.append(Key(row.integer(0)))

@@ -119,16 +119,10 @@ package struct WebOrigin: Sendable, Hashable {
 
 /// An operator's changes to a platform's web access; nil leaves a field as it is.
 package struct WebAccessEdit: Sendable, Hashable {
-    package let origins: [WebOrigin]?
-    package let provesRegistrations: Bool?
+    package var origins: [WebOrigin]?
+    package var provesRegistrations: Bool?
     /// Whether pages with the present key are refused from now on.
-    package let replacesKey: Bool
-
-    package init(origins: [WebOrigin]? = nil, provesRegistrations: Bool? = nil, replacesKey: Bool = false) {
-        self.origins = origins
-        self.provesRegistrations = provesRegistrations
-        self.replacesKey = replacesKey
-    }
+    package var replacesKey = false
 
     /// The access that it makes of the one before.
     ///

@@ -106,7 +106,7 @@ extension Web {
             guard names.count <= topicsMax else {
                 throw InvalidInput(field: field, "has \(names.count) topics, the limit for web pages is \(topicsMax)")
             }
-            return Set(names)
+            return Set(try Topic.normalized(names, field: field))
         }
     }
 }

@@ -118,7 +118,7 @@ package final class EventHub: PushObserver {
         var beatAt = clock.now
         while (try? await clock.sleep(for: options.look)) != nil {
             let now = clock.now
-            let isBeat = beatAt + options.heartbeat <= now
+            let isBeat = beatAt + options.heartbeat / 2 <= now
             if isBeat { beatAt = now }
             let readers = state.withLock { state in
                 state.forgetLogs(left: now + (.zero - options.memory))

@@ -10,6 +10,7 @@ extension SQLiteRegistrar {
             let named = try namedRow()
             let holder = named?.token == registration.token ? named : try tokenHolder()
             var verdict = ImportVerdict.duplicate
+            var isFirst = false
             var key = holder?.key
             switch ImportRules(named: named?.importParty, holder: holder?.importParty) {
             case .create:
@@ -30,10 +31,12 @@ extension SQLiteRegistrar {
                 try session.mark(row)
                 try session.noteStaleDevice(row, insteadOf: holder)
                 verdict = .updated
+                isFirst = true
             case .keep: break
             }
             if let key {
-                try session.set(registration.detail, of: key, on: platform.key, isFirst: verdict == .duplicate)
+                isFirst = isFirst || verdict == .duplicate
+                try session.set(registration.detail, of: key, on: platform.key, isFirst: isFirst)
             }
             return verdict
         } catch StoreError.quotaExceeded(let excess) {

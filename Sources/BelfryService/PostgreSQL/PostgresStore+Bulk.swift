@@ -34,7 +34,7 @@ extension PostgresWriteSession {
                 device: Key(try row[0].number),
                 platform: Key(try row[table.place(of: "platform_id")].number),
                 isActive: try row[table.place(of: "reach")].number > 0,
-                topics: try topics.withUnsafeBytes { try TopicList.decode($0) })
+                topics: topics.withUnsafeBytes { TopicList.readable($0) })
         }
         try merge(devices, until: try last[0].number)
     }

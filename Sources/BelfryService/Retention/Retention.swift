@@ -217,14 +217,9 @@ enum RetentionStatements {
 
 /// The result of one step.
 package struct DeletedRows: Sendable, Hashable {
-    package var rows: Int
+    package var rows = 0
     /// Whether another step may find more.
-    package var isMore: Bool
-
-    package init(rows: Int = 0, isMore: Bool = false) {
-        self.rows = rows
-        self.isMore = isMore
-    }
+    package var isMore = false
 
     /// The most rows of a step. A batch of answers is about a kilobyte.
     package static let rowsMax = 200

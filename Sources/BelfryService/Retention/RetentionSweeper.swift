@@ -46,14 +46,23 @@ package struct RetentionSweeper: Service {
     /// Deletes everything that has expired by now.
     package func round() async throws {
         let now = clock.now
+        var fault: (any Error)?
         for kind in Retention.Kind.allCases {
             guard let before = options.retention.bound(of: kind, at: now) else { continue }
-            while true {
-                let deleted = try await store.deleteExpired(kind, before: before)
-                DeliveryMetric.rowsDeleted(kind, deleted.rows)
-                guard deleted.isMore else { break }
-                try await clock.sleep(for: options.stepPause)
+            // One kind holds back no other.
+            do { try await sweep(kind, before: before) } catch  where !(error is CancellationError) {
+                fault = fault ?? error
             }
+        }
+        if let fault { throw fault }
+    }
+
+    private func sweep(_ kind: Retention.Kind, before: Instant) async throws {
+        while true {
+            let deleted = try await store.deleteExpired(kind, before: before)
+            DeliveryMetric.rowsDeleted(kind, deleted.rows)
+            guard deleted.isMore else { return }
+            try await clock.sleep(for: options.stepPause)
         }
     }
 }

@@ -27,7 +27,10 @@ package struct SIPRoutes: Sendable {
         let wake = try SIPWake(query: request.uri.query ?? "", body: body)
         let target = try wake.target()
         var platform = caller.platforms.only(target.kind, target.mode)
-        for name in target.names { platform = try caller.platforms.named(name) ?? platform }
+        if target.mode == nil { platform = platform ?? caller.platforms.only(target.kind, .production) }
+        // Contacts of both environments have the same names.
+        for case let named? in try target.names.map(caller.platforms.named)
+        where target.mode == nil || named.mode == target.mode { platform = named }
         guard let platform else {
             throw InvalidInput(
                 field: "pn-param", "names no platform: its option, or a single platform of its type, is missing")

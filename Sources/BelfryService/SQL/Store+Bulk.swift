@@ -79,6 +79,9 @@ extension Store {
             guard let key else { return try statement.all(limit, as: values) }
             switch (key[0], key.count) {
             case (.bytes(let name), _): return try statement.all(name, limit, as: values)
+            case (.text(let issuer), 2):
+                guard case .text(let subject) = key[1] else { break }
+                return try statement.all(issuer, subject, limit, as: values)
             case (.text(let name), 3):
                 return try statement.all(name, try key[1].number, try key[2].number, limit, as: values)
             case (.integer(let number), 2):
@@ -191,17 +194,26 @@ enum BulkStatements {
 
     static func rows(of table: BulkTable, isBehind: Bool) -> SQLText {
         let places = (1...table.keyCount).map { "$\($0)" }.joined(separator: ", ")
-        let behind = isBehind ? "WHERE (\(table.keyNames)) > (\(places))" : ""
+        let behind: SQLText = isBehind ? "WHERE (\(key(of: table))) > (\(places))" : ""
         let limit = "$\(isBehind ? table.keyCount + 1 : 1)"
         return """
             SELECT \(table.columnNames) /* bulk.rows */ FROM \(table.name) \(behind)
-             ORDER BY \(table.keyNames) LIMIT \(limit)
+             ORDER BY \(key(of: table)) LIMIT \(limit)
             """
     }
 
     static func lastKey(of table: BulkTable) -> SQLText {
-        let descending = table.columns.prefix(table.keyCount).map { "\($0.name) DESC" }.joined(separator: ", ")
-        return "SELECT \(table.keyNames) /* bulk.last_key */ FROM \(table.name) ORDER BY \(descending) LIMIT 1"
+        let key = key(of: table, " DESC")
+        return "SELECT \(table.keyNames) /* bulk.last_key */ FROM \(table.name) ORDER BY \(key) LIMIT 1"
+    }
+
+    /// Orders texts by their bytes in both engines, since a copy goes on behind the last key of the other one.
+    private static func key(of table: BulkTable, _ direction: String = "") -> SQLText {
+        func names(_ order: String) -> String {
+            table.columns.prefix(table.keyCount).map { $0.name + ($0.kind == .text ? order : "") + direction }
+                .joined(separator: ", ")
+        }
+        return "\(sqlite: names(""), postgres: names(#" COLLATE "C""#))"
     }
 
     static func count(of table: BulkTable) -> SQLText { "SELECT count(*) /* bulk.count */ FROM \(table.name)" }

@@ -56,12 +56,14 @@ extension Store {
     package func versions<Contents: VersionedContents>(
         of key: Key<Versioned<Contents>>
     ) async throws -> [Versioned<Contents>.Earlier] {
-        try await readCommitted { db in
+        try await readCommitted { [damagedRows] db in
             try db.prepared(Contents.statements.versions).all(key, Versioned<Contents>.versionsMax) { row in
-                Versioned<Contents>.Earlier(
-                    version: row.integer(0), contents: try Contents(versionText: row.text(1)),
-                    replacedAt: Instant(milliseconds: row.integer(2)))
-            }
+                try damagedRows.readable("version \(row.integer(0)) of \(Contents.statements.table) \(key)") {
+                    Versioned<Contents>.Earlier(
+                        version: row.integer(0), contents: try Contents(versionText: row.text(1)),
+                        replacedAt: Instant(milliseconds: row.integer(2)))
+                }
+            }.compactMap(\.self)
         }
     }
 

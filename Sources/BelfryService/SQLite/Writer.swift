@@ -195,6 +195,7 @@ final class Writer: Sendable {
         var batch = batch
         batch.idle { awaitFlush() }
         do {
+            if let fault = flusher.fault { throw fault }
             let effects = try session.commit(db)
             observer.transactionEnded(after: batch.worked)
             if effects.unmirrored > 0 { observer.unmirrored(effects.unmirrored) }

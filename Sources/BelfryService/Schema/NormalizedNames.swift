@@ -93,7 +93,7 @@ private struct NameMigration<Connection: SQLConnection> {
                 (
                     platform: Key<Platform>(row.integer(1)), isActive: row.integer(2) > 0,
                     // A damaged row is reported where the device is read.
-                    topics: row.withBlob(3) { (try? TopicList.decode($0)) ?? [] }
+                    topics: row.withBlob(3) { TopicList.readable($0) }
                 )
             }
         ) { device, row in

@@ -139,8 +139,7 @@ struct TokenGateway: Sendable {
     }
 
     private func register(_ token: DeviceToken, on platform: Platform) async throws -> Device {
-        let registration = try Registration(token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-        return try await services.registrations.register(registration, as: nil, on: platform)
+        try await services.registrations.register(try Registration(ofToken: token), as: nil, on: platform)
     }
 
     // MARK: Verdicts

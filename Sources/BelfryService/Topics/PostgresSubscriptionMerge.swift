@@ -31,7 +31,7 @@ struct PostgresSubscriptionMerge {
             devices.append(
                 NewSubscriber(
                     device: Key(row.integer(0)), platform: Key(row.integer(1)), isActive: row.integer(2) > 0,
-                    topics: try row.withBlob(3) { try TopicList.decode($0) }))
+                    topics: row.withBlob(3) { TopicList.readable($0) }))
         }
         let isFull = devices.count == Self.stride
         try session.merge(devices, until: isFull ? devices[devices.count - 1].device.rawValue : state.settled)

@@ -69,7 +69,7 @@ struct SQLiteSubscriptionMerge {
             last = row.integer(0)
             guard row.integer(2) > 0 else { return .next }
             let platform = Key<Platform>(row.integer(1))
-            for topic in try row.withBlob(3, { try TopicList.decode($0) }) {
+            for topic in row.withBlob(3, { TopicList.readable($0) }) {
                 let list = SubscriptionList(topic: topic, platform: platform)
                 if mark.last(of: list) < last { devices[list, default: []].append(last) }
                 count += 1

@@ -129,9 +129,4 @@ package struct Subscription: Sendable, Hashable {
         /// The device would have this many, which is over `Registration.topicsMax`.
         case tooManyTopics(Int)
     }
-
-    package init(device: Name, topics: Set<String>) {
-        self.device = device
-        self.topics = topics
-    }
 }

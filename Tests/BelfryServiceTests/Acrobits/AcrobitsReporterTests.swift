@@ -206,6 +206,20 @@ import Testing
         }
     }
 
+    @Test func `an app id that moves takes its accounts along`() async throws {
+        try await SoftphoneServer.with { server in
+            expectSilence(try await server.get(Self.report("A", Self.apple(1))))
+            let other = try await server.store.create(.test(.ios, of: server.application))
+            let application = server.application.key
+            #expect(try await server.store.deleteAcrobitsAppID(SoftphoneServer.appID, of: application))
+            try await server.store.set(
+                AcrobitsAppID(name: SoftphoneServer.appID, applicationKey: application, platformKey: other.key))
+            expectSilence(try await server.get(Self.report("A", Self.apple(1))))
+            #expect(try await server.tokens(.ios).isEmpty)
+            #expect(try await server.store.allDevices().filter(\.isActive).map(\.platformKey) == [other.key])
+        }
+    }
+
     @Test func `the removal of the last account deactivates the device`() async throws {
         try await SoftphoneServer.with { server in
             for selector in ["A", "B"] { expectSilence(try await server.get(Self.report(selector, Self.apple(1)))) }

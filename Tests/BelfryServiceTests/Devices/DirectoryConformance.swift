@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 @Suite struct DirectoryConformance {
     private func keys(_ listing: ListPage<Device>) -> [Key<Device>] { listing.elements.map(\.key) }

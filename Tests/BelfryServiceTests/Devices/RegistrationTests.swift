@@ -19,6 +19,8 @@ import Testing
         server.options.mirrored = .all
         let uuid = try await server.device("token-1", on: .android, #","tags":["a","b"]"#)
         let token = String(repeating: "0a", count: 32)
+        // The registration, and all that follows from the move.
+        server.crash(afterWrites: 2)
         let reply = try await server.send(
             .put, "/v1/registration/\(uuid.lowercased)", as: .iPhone,
             #"{"registration_token":"\#(token)","tags":{"subscribe":["c"],"unsubscribe":["a"]}}"#)

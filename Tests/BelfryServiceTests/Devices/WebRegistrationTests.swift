@@ -56,6 +56,22 @@ import Testing
         #expect(try await rig.store.device(uuid, on: rig.platform.key)?.topics.sorted() == ["news", "sport"])
     }
 
+    @Test func `topics of web pages fold case and are checked`() async throws {
+        let rig = try await WebRig()
+        let uuid = try await rig.register("a", #","topics":["News","Sport"]"#)
+        func change(_ topics: String) async throws -> Int {
+            let body = #"{"subscription":\#(WebRig.subscription("a")),"device_uuid":"\#(uuid)","topics":\#(topics)}"#
+            return try await rig.send(.post, "/registrations", body).status
+        }
+        #expect(try await rig.store.device(uuid, on: rig.platform.key)?.topics.sorted() == ["news", "sport"])
+        #expect(try await change(#"{"unsubscribe":["NEWS"]}"#) == 200)
+        #expect(try await rig.store.device(uuid, on: rig.platform.key)?.topics == ["sport"])
+        let long = String(repeating: "x", count: 3_000)
+        for wrong in [#"[""]"#, #"["\#(long)"]"#, #"["\u0001country\u0001at"]"#] {
+            #expect(try await change(wrong) == 400, "\(wrong)")
+        }
+    }
+
     @Test func `a new subscription moves the device that names its predecessor`() async throws {
         let rig = try await WebRig()
         let uuid = try await rig.register("a")

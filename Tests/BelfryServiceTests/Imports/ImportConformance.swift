@@ -187,14 +187,33 @@ import Testing
     func `an app registered before import is found by old UUID`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platform) = (fixture.store, try await fixture.importing())
-            let mine = try Self.device("a", nil, topics: ["mine"]).registration
-            let device = try await store.register(mine, as: nil, on: platform)
-            let row = try Self.device("a", Self.old, topics: ["theirs"])
+            func registration(_ topic: String, _ language: String) throws -> Registration {
+                try Registration(
+                    token: DeviceToken(bytes: Array("a".utf8)), about: Device.About(), customUserID: .clear,
+                    topics: .replace([topic]), detail: DeviceDetail.Change(language: language))
+            }
+            let device = try await store.register(try registration("mine", "de"), as: nil, on: platform)
+            let row = DeviceImport(
+                registration: try registration("theirs", "en"), uuid: Self.old, isActive: true, lastSeenAt: .zero)
             #expect(try await store.importDevices([row], on: platform) == [.updated])
             #expect(try await store.importDevices([row], on: platform) == [.duplicate])
+            #expect(try await store.detail(of: device.key, on: platform.key)?.language == "de")
             let found = try #require(try await store.device(Self.old, on: platform.key))
             #expect(found.key == device.key && found.topics == ["mine"] && found.importMark?.stage == .seen)
             #expect(try await store.device(device.uuid, on: platform.key)?.key == device.key)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a later list tells when a device was seen`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            for days in [9, 5, 7] {
+                let time = fixture.clock.now + .seconds(days * -86_400)
+                _ = try await fixture.store.importDevices(
+                    [try Self.device("a", Self.old, lastSeenAt: time)], on: fixture.platform)
+                let device = try #require(try await fixture.store.device(Self.old, on: fixture.platform.key))
+                #expect(device.registeredAt == time)
+            }
         }
     }
 

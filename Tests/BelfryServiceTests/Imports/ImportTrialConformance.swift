@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// Dry runs of imports: what they say of each row is what the import then does, whatever the database holds.
 @Suite struct ImportTrialConformance {

@@ -63,6 +63,25 @@ import Testing
         }
     }
 
+    @Test func `contacts of both environments find their platform`() async throws {
+        try await GatewayServer.with(.sip, ["T.b": .ios]) { server in
+            let production = try #require(server.platforms[.ios])
+            let made = try await server.store.create(
+                NewPlatform(
+                    uuid: UUID(), applicationKey: server.application.key, kind: .ios, mode: .development, name: "d",
+                    secretHash: [1], credentials: Sealed(bytes: [])))
+            for (provider, parameter, platform) in [
+                ("apns", "T.b", production), ("apns.dev", "T.b", made), ("apns", "T.c", production),
+            ] {
+                let body = "pn-provider=\(provider)&pn-param=\(parameter)&pn-prid=\(Self.apple)&event=message"
+                let answer = try await server.post(Self.path, body)
+                #expect(answer.status == 200, "\(answer)")
+                let found = try await server.store.number("SELECT platform_id FROM batch ORDER BY id DESC LIMIT 1")
+                #expect(found == platform.key.rawValue, "\(provider) \(parameter)")
+            }
+        }
+    }
+
     @Test func `Firebase gets data of high priority`() async throws {
         try await GatewayServer.with(.sip) { server in
             let body = "pn-provider=fcm&pn-param=p&pn-prid=\(GatewayServer.googleToken)&from=%2B49301234"

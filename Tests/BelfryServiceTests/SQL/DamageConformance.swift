@@ -242,6 +242,45 @@ extension DamageConformance {
     }
 }
 
+extension DamageConformance {
+    @Test(arguments: DamageableEngine.allCases)
+    func `damaged topics of a device hold back no other`(damageableEngine: DamageableEngine) async throws {
+        try await damageableEngine.damageable { damageable in
+            let (fixture, store) = (damageable.fixture, damageable.store)
+            let hurt = try await fixture.register("hurt", topics: .replace(["t"]))
+            let sound = try await fixture.register("sound", topics: .replace(["t"]))
+            try await damageable.damage("device", "topics", "ff", where: "id = \(hurt.key)")
+            #expect(try await damageable.blank.devices(.topic("t")).contains(sound.key))
+            let push = try await fixture.push(to: .list(.active))
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            let dead = Settlement.DeadToken(device: hurt.key, since: fixture.clock.now + .seconds(1))
+            #expect(try await store.settle(Settlement(batch, all: .accepted, deadTokens: [dead])))
+            #expect(try await fixture.counts(of: push) == [.accepted: 2])
+        }
+    }
+}
+
+extension DamageConformance {
+    @Test(arguments: DamageableEngine.allCases)
+    func `a list of answers passes many unreadable batches`(damageableEngine: DamageableEngine) async throws {
+        try await damageableEngine.damageable { damageable in
+            let (fixture, store) = (damageable.fixture, damageable.store)
+            for number in 1...205 { _ = try await fixture.register("\(number)") }
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            try await damageable.damage(
+                "batch", "answers", "ffff", where: "first_device_id < (SELECT max(first_device_id) FROM batch)")
+            var (pages, found, cursor): (Int, Int, AnswerCursor?) = (0, 0, nil)
+            repeat {
+                let page = try await store.answers(in: push.key, kind: .all, after: cursor, limit: 9)
+                (pages, found, cursor) = (pages + 1, found + page.answers.count, page.next)
+            } while cursor != nil && pages < 5
+            #expect(found == 1 && cursor == nil, "\(pages) pages")
+        }
+    }
+}
+
 extension TestStore {
     fileprivate func claimFanOuts() async throws -> [FanOut] {
         try await store.claimFanOuts(atMost: 9, lanes: Lane.allCases, for: .seconds(60))

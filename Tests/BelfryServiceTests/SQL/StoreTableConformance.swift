@@ -51,4 +51,21 @@ import Testing
         }
         #expect(columns.count == 1)
     }
+
+    @Test(arguments: Engine.allCases)
+    func `rows behind a key of any copied table are read`(engine: Engine) async throws {
+        try await engine.withStore(clock: ManualClock()) { store in
+            for table in try await store.copiedTables() {
+                let key = table.columns.prefix(table.keyCount).map { column -> BulkValue in
+                    switch column.kind {
+                    case .integer, .flag: .integer(.max)
+                    case .real: .real(.infinity)
+                    case .text: .text("z")
+                    case .bytes, .uuid: .bytes([UInt8](repeating: 0xFF, count: 16))
+                    }
+                }
+                #expect(try await store.rows(of: table, after: key, limit: 1).isEmpty, "\(table.name)")
+            }
+        }
+    }
 }

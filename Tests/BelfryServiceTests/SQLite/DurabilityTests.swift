@@ -87,6 +87,33 @@ import Testing
         }
     }
 
+    @Test func `a group open at a failed flush is undone`() async throws {
+        try await withSQLiteStore { store, _ in
+            let isWritten = DispatchSemaphore(value: 0)
+            let (answers, answered) = AsyncStream.makeStream(of: Bool.self)
+            let idle = Mutex<Writer?>(nil)
+            let writer = store.writer {
+                guard let writer = idle.withLock({ $0.take() }) else { return }
+                let second = Writer.Job(
+                    run: { session in
+                        try session.note("second")
+                        isWritten.signal()
+                        return { answered.yield(true) }
+                    }, fail: { _ in answered.yield(false) })
+                writer.submit(second)
+                isWritten.wait()
+                throw StoreError.unavailable("worn")
+            }
+            idle.withLock { $0 = writer }
+            await #expect(throws: StoreError.self) { try await writer.write { try $0.note("first") } }
+            for await isDone in answers.prefix(1) { #expect(!isDone) }
+            let names = try await store.read { db in
+                try db.prepared("SELECT count(*) FROM setting").first { $0.integer(0) }
+            }
+            #expect(names == 4, "three of the store, and the first")
+        }
+    }
+
     @Test func `a write that changes nothing skips the disk`() async throws {
         try await withSQLiteStore { store, _ in
             let flushes = Mutex(0)

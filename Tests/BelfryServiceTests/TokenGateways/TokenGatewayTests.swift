@@ -99,6 +99,22 @@ import Testing
         }
     }
 
+    @Test func `a token that comes back has no audience`() async throws {
+        try await GatewayServer.with(.sip) { server in
+            let platform = try #require(server.platforms[.androidFCM])
+            let device = try await server.store.register(
+                try Registration(
+                    token: try DeviceToken(GatewayServer.googleToken, for: .androidFCM), about: Device.About(),
+                    customUserID: .set("ada"), topics: .replace(["news"])), as: nil, on: platform)
+            try await server.store.unregister(device.uuid, on: platform.key)
+            server.clock.advance(by: TokenGateway.deadFor)
+            let body = "pn-provider=fcm&pn-param=p&pn-prid=\(GatewayServer.googleToken)"
+            #expect(try await server.post("/sip/\(GatewayServer.key)/wake", body).status == 200)
+            let back = try #require(try await server.store.device(device.uuid, on: platform.key))
+            #expect(back.isActive && back.topics.isEmpty && back.customUserID == nil)
+        }
+    }
+
     // MARK: Hostile callers
 
     @Test func `a tenant's applications share its places for verdicts`() async throws {

@@ -115,7 +115,7 @@ extension TestStore {
         let (rows, names) = try await store.read { db in
             let rows = try db.prepared("SELECT id, topics FROM device WHERE reach > 0").all { row in
                 let device = row.integer(0)
-                return try row.withBlob(1) { try TopicList.decode($0) }.map { [$0, device] }
+                return row.withBlob(1) { TopicList.readable($0) }.map { [$0, device] }
             }
             let names = try db.prepared("SELECT id, name FROM topic").all { ($0.integer(0), $0.text(1)) }
             let (mark, lists) = (try db.postingMark().device, try db.lists())

@@ -120,7 +120,7 @@ extension TestStore {
         try await sqlite.pool.read { db in
             var rows: Set<[Int64]> = []
             try db.prepared("SELECT id, topics FROM device WHERE reach > 0").each { row in
-                let topics = try row.withBlob(1) { try TopicList.decode($0) }
+                let topics = row.withBlob(1) { TopicList.readable($0) }
                 for topic in topics { rows.insert([topic, row.integer(0)]) }
             }
             return rows

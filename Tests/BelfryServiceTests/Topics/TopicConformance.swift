@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 @Suite struct TopicConformance {
     private func query(_ fixture: TestStore, _ text: String? = nil, hasExpiry: Bool? = nil) -> TopicQuery {
