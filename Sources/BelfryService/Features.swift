@@ -15,7 +15,7 @@ extension Schema {
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
         ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, OpeningMigration.self,
         EndpointKindMigration.self, WebPushMigration.self, EncryptionKeyMigration.self, WebhookMigration.self,
-        RegistryIndexMigration.self,
+        RegistryIndexMigration.self, GeofenceEndMigration.self,
     ]
 }
 

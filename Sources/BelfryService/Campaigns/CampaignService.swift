@@ -46,7 +46,8 @@ package struct CampaignService: Sendable {
         guard !person.isSame(as: campaign.maker) else {
             throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it")
         }
-        let digest = try await digest(of: campaign, application)
+        let digest = try await digest(
+            of: try await requests(of: campaign.plan, named: campaign.name, application), application)
         if let approval = campaign.approval, approval.digest == nil || approval.digest == digest {
             throw StoreError.conflict("it is approved already")
         }
@@ -64,12 +65,13 @@ package struct CampaignService: Sendable {
         guard campaign.approval != nil || !application.deliveryRules.approvesCampaigns else {
             throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it first")
         }
+        let requests = try await requests(of: campaign.plan, named: campaign.name, application)
         if application.deliveryRules.approvesCampaigns, let seen = campaign.approval?.digest,
-            try await digest(of: campaign, application) != seen
+            try await digest(of: requests, application) != seen
         {
             throw StoreError.conflict("a template or segment was changed since: it has to be approved again")
         }
-        let parts = try await parts(of: campaign, application)
+        let parts = try await parts(of: campaign, requests, application)
         try await store.audited(line(by: author, "start", campaign.name, application)) {
             try await store.start(campaign, parts)
         }
@@ -211,9 +213,9 @@ package struct CampaignService: Sendable {
     }
 
     /// The SHA-256 digest of what the variants send and to whom, with templates and segments written out.
-    private func digest(of campaign: Campaign, _ application: Application) async throws -> String {
+    private func digest(of requests: [PushRequest], _ application: Application) async throws -> String {
         var hash = SHA256()
-        for request in try await requests(of: campaign.plan, named: campaign.name, application) {
+        for request in requests {
             let audience = try await request.target.asExpression.resolved {
                 try await store.segmentExpression($0, of: application.key)
             }
@@ -222,7 +224,9 @@ package struct CampaignService: Sendable {
         return Array(hash.finalize()).hex
     }
 
-    private func parts(of campaign: Campaign, _ application: Application) async throws -> [NewCampaignPart] {
+    private func parts(
+        of campaign: Campaign, _ requests: [PushRequest], _ application: Application
+    ) async throws -> [NewCampaignPart] {
         let (plan, now) = (campaign.plan, store.clock.now)
         let body = try plan.body()
         try body.checkTimes(at: now)
@@ -236,7 +240,6 @@ package struct CampaignService: Sendable {
         } else {
             dueAt = try body.recurrence?.firstTime(after: now, isNew: true) ?? max(body.sendAt ?? now, now)
         }
-        let requests = try await requests(of: plan, named: campaign.name, application)
         var parts = requests.enumerated().map { place, request in
             var request = request
             request.target.local = local
@@ -271,6 +274,8 @@ package struct CampaignTest: Sendable {
 struct WinnerPending: Error {
     /// How long the choice may be put off.
     static let waitMax = Duration.seconds(86_400)
+    /// Longer than `Scheduler.winnerWait`.
+    static let expiryMargin = Duration.seconds(600)
 }
 
 /// The sums of a part's pushes.

@@ -160,17 +160,20 @@ extension Store {
     }
 
     /// The content of the variant that was reported by the largest part of its devices; nil where none was sent. The first of equals wins.
-    /// Throws `WinnerPending` while a variant may still get its first device, for up to a day.
+    /// Throws `WinnerPending` while a variant may still get its first device, for up to a day, and not until the rest expires.
     func winningContent(of key: Key<Campaign>, _ application: Key<Application>) async throws -> Push.Content? {
         guard let campaign = try await campaign(key, of: application) else { return nil }
-        let parts = try await parts(of: key).filter { $0.place != CampaignPart.winnerPlace }
+        let all = try await parts(of: key)
+        let parts = all.filter { $0.place != CampaignPart.winnerPlace }
         var winner = campaign.winner
-        if winner == nil {
+        if winner == nil, let rest = all.last {
+            let expiresAt = try await schedule(rest.schedule, of: application)?.pushRequest.expiresAt
+            let latest = (expiresAt ?? .distantFuture) + (.zero - WinnerPending.expiryMargin)
             var best: (place: Int, rate: Double)?
             for part in parts {
                 guard let figures = try await figures(of: part.schedule, application) else { continue }
                 let last = figures.sentAt + .milliseconds(campaign.plan.winner?.after.milliseconds ?? 0)
-                if figures.isUnsent, clock.now < last + WinnerPending.waitMax { throw WinnerPending() }
+                if figures.isUnsent, clock.now < min(last + WinnerPending.waitMax, latest) { throw WinnerPending() }
                 // Nobody was reached, and nobody will be: it was cancelled, or refused by all.
                 guard figures.accepted > 0 || figures.isUnsent && !figures.receipts.isEmpty else { continue }
                 let rate = figures.accepted > 0 ? figures.rate(of: campaign.plan.winner?.by ?? .opened) : -1

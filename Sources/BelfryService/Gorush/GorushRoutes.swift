@@ -1,5 +1,6 @@
 import HTTPTypes
 package import Hummingbird
+import Logging
 import NIOCore
 
 /// gorush's API: `POST /gorush/<key>/api/push`, or `POST /api/push` with the key as a bearer token. gorush asks for no credentials, and has to be
@@ -18,13 +19,13 @@ package struct GorushRoutes: Sendable {
     }
 
     package func add(to router: Router<APIContext>) {
-        router.serve(
-            "gorush/:key/api/push",
-            [.post: { try await push($0, try await door.caller(.gorush, key: $1.parameters.get("key"), of: $0, $1)) }])
-        router.serve("api/push", [.post: { try await push($0, try await bearer($0, $1)) }])
+        router.serve("gorush/:key/api/push", [.post: { try await push($0, try await keyed($0, $1), $1.logger) }])
+        router.serve("api/push", [.post: { try await push($0, try await bearer($0, $1), $1.logger) }])
     }
 
-    private func push(_ request: Request, _ caller: TokenGatewayDoor.Caller) async throws -> Response {
+    private func push(
+        _ request: Request, _ caller: TokenGatewayDoor.Caller, _ logger: Logger
+    ) async throws -> Response {
         try await services.shares.uploading(
             request, atMost: GorushNotification.bytesMax, for: ShareHolder(caller.application)
         ) {
@@ -38,8 +39,12 @@ package struct GorushRoutes: Sendable {
             }
             try caller.charge(messages: notifications.count)
             let waits = request.uri.queryParameters["sync"] != "false"
-            return Self.answer(notifications, try await logs(of: notifications, caller, waits: waits))
+            return Self.answer(notifications, try await logs(of: notifications, caller, waits: waits, logger))
         }
+    }
+
+    private func keyed(_ request: Request, _ context: APIContext) async throws -> TokenGatewayDoor.Caller {
+        try await door.caller(.gorush, key: context.parameters.get("key"), of: request, context)
     }
 
     private func bearer(_ request: Request, _ context: APIContext) async throws -> TokenGatewayDoor.Caller {
@@ -65,33 +70,58 @@ package struct GorushRoutes: Sendable {
         return Response(json: ByteBuffer(bytes: JSONValue.object(members).encoded))
     }
 
+    /// The tokens that were not notified. Throws a fault that may pass where nothing was accepted: a message has no id, so that a repetition would
+    /// send it twice.
     private func logs(
-        of notifications: [GorushNotification], _ caller: TokenGatewayDoor.Caller, waits: Bool
+        of notifications: [GorushNotification], _ caller: TokenGatewayDoor.Caller, waits: Bool, _ logger: Logger
     ) async throws -> [GorushLog] {
-        try await withThrowingTaskGroup(of: (Int, [GorushLog]).self) { group in
+        let all: [Part] = await withTaskGroup(of: (Int, [Part]).self) { group in
             for (index, notification) in notifications.enumerated() {
-                group.addTask { (index, try await logs(of: notification, caller, waits: waits)) }
+                group.addTask { (index, await parts(of: notification, caller, waits: waits)) }
             }
-            return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.flatMap(\.1)
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.flatMap(\.1)
         }
+        try Task.checkCancellation()
+        if let fault = all.compactMap(\.fault).first {
+            guard all.contains(where: \.isAccepted) else { throw fault }
+            logger.warning("a part of a gorush request failed", metadata: ["error": "\(fault)"])
+        }
+        return all.flatMap(\.logs)
     }
 
-    /// The tokens of a notification that were not notified. A faulty notification is none of the others'.
-    private func logs(
+    /// The topic or the tokens of a notification.
+    private struct Part {
+        let logs: [GorushLog]
+        var isAccepted = false
+        /// Why it failed, where that may pass.
+        var fault: (any Error)?
+    }
+
+    /// A faulty notification is none of the others'.
+    private func parts(
         of notification: GorushNotification, _ caller: TokenGatewayDoor.Caller, waits: Bool
-    ) async throws -> [GorushLog] {
-        func failed(_ words: String) -> [GorushLog] {
-            let tokens = notification.tokens.isEmpty ? [""] : notification.tokens
-            return tokens.map { GorushLog(notification: notification, token: $0, error: words) }
-        }
+    ) async -> [Part] {
+        let tokens = notification.tokens
         if notification.isForHuaweiTopic {
-            return failed("topics and conditions of Huawei are not served: give tokens")
+            let words = "topics and conditions of Huawei are not served: give tokens"
+            return [Self.failed(notification, tokens.isEmpty ? [""] : tokens, words)]
         }
+        let ofTopic = await part(ofTopicOf: notification, caller, waits: waits)
+        guard !tokens.isEmpty else {
+            return [ofTopic ?? Self.failed(notification, [""], "tokens must not be nil or empty")]
+        }
+        let ofTokens = await part(ofTokensOf: notification, caller, waits: waits)
+        return [ofTopic, ofTokens].compactMap(\.self)
+    }
+
+    private func part(
+        ofTokensOf notification: GorushNotification, _ caller: TokenGatewayDoor.Caller, waits: Bool
+    ) async -> Part {
         do {
-            let ofTopic = try await logs(ofTopicOf: notification, caller, waits: waits)
-            guard !notification.tokens.isEmpty else { return ofTopic ?? failed("tokens must not be nil or empty") }
             guard let platform = try notification.platform(among: caller.platforms) else {
-                return failed("topic names no platform: its option, or a single platform of its type, is missing")
+                return Self.failed(
+                    notification, notification.tokens,
+                    "topic names no platform: its option, or a single platform of its type, is missing")
             }
             let message = TokenGateway.Message(
                 content: try notification.content(for: platform.kind),
@@ -102,46 +132,51 @@ package struct GorushRoutes: Sendable {
             if !known.isEmpty, !notification.isTrial {
                 answers = try await gateway.send(message, to: known, on: platform, waits: waits)
             }
-            let ofTokens = zip(notification.tokens, tokens).compactMap { text, token in
+            let logs = zip(notification.tokens, tokens).compactMap { text, token in
                 let answer: Answer = token.map { answers?[$0] ?? .pending } ?? .refused(.badToken)
                 var error = answer.gorushError(on: notification.device)
                 if let token, let answers, answers[token] == nil { error = "the token could not be registered" }
                 return error.map { GorushLog(notification: notification, token: text, error: $0) }
             }
-            return (ofTopic ?? []) + ofTokens
+            return Part(logs: logs, isAccepted: answers != nil && logs.count < tokens.count)
         } catch {
-            return failed(try Self.words(error))
+            return Self.failed(notification, notification.tokens, error)
         }
     }
 
-    /// The reason why one notification failed. Throws the error where the request has to end, and may be repeated.
-    private static func words(_ error: any Error) throws -> String {
-        guard !(error is CancellationError) else { throw error }
+    private static func failed(
+        _ notification: GorushNotification, _ tokens: [String], _ words: String, _ fault: (any Error)? = nil
+    ) -> Part {
+        Part(logs: tokens.map { GorushLog(notification: notification, token: $0, error: words) }, fault: fault)
+    }
+
+    private static func failed(_ notification: GorushNotification, _ tokens: [String], _ error: any Error) -> Part {
         let known = APIError(cause: error)
         let isOurs = known.status.kind == .serverError && !(error is APIError)
-        guard !isOurs, known.status != .tooManyRequests, known.headers[.retryAfter] == nil else { throw error }
-        return known.message
+        let mayPass = isOurs || known.status == .tooManyRequests || known.headers[.retryAfter] != nil
+        return failed(notification, tokens, known.message, mayPass ? error : nil)
     }
 
     /// Sends it to the topic or condition of Firebase that it names; nil where it names none.
-    private func logs(
+    private func part(
         ofTopicOf notification: GorushNotification, _ caller: TokenGatewayDoor.Caller, waits: Bool
-    ) async throws -> [GorushLog]? {
+    ) async -> Part? {
         guard let topic = notification.firebaseTopic else { return nil }
-        func log(_ words: String) -> GorushLog { GorushLog(notification: notification, token: topic, error: words) }
         do {
             guard let platform = caller.platforms.only(.fcmTopic) else {
-                return [log("topics and conditions need a single platform of type fcm-topic")]
+                return Self.failed(
+                    notification, [topic], "topics and conditions need a single platform of type fcm-topic")
             }
             let message = TokenGateway.Message(
                 content: try notification.content(for: .fcmTopic),
                 expiresAt: try notification.expiry(at: services.clock.now))
             let token = try services.channels.topic(topic)
-            guard !notification.isTrial else { return [] }
+            guard !notification.isTrial else { return Part(logs: []) }
             let answers = try await gateway.send(message, to: [token], on: platform, waits: waits)
-            return (answers[token] ?? .pending).gorushError(on: notification.device).map { [log($0)] } ?? []
+            let words = (answers[token] ?? .pending).gorushError(on: notification.device)
+            return words.map { Self.failed(notification, [topic], $0) } ?? Part(logs: [], isAccepted: true)
         } catch {
-            return [log(try Self.words(error))]
+            return Self.failed(notification, [topic], error)
         }
     }
 }

@@ -14,6 +14,7 @@ package struct MirrorWorker: Service {
     private let clock: any WallClock
     private let logger: Logger
     private let lease: MirrorLease
+    private let doubts = LogOnce<Key<Platform>>()
 
     /// The longest time that a call takes.
     package static let callDeadline = Duration.seconds(15)
@@ -126,6 +127,7 @@ package struct MirrorWorker: Service {
             let verdict = await lease.hold() ? await server.tell(entry.call, of: uuid, on: platform) : nil
             switch verdict {
             case .heard(let name):
+                doubts.forget(platform.key)
                 if uuid == nil, let name { try await store.noteImportedUUID(name, of: entry.device, on: platform) }
             case .refused(let why):
                 // A refused entry would be refused again, and must not hold back others of the device.
@@ -142,6 +144,11 @@ package struct MirrorWorker: Service {
                     metadata: ["platform.uuid": "\(platform.uuid.lowercased)"])
                 sent.dropped += 1
             case .doubted:
+                if doubts.isFirst(platform.key) {
+                    logger.warning(
+                        "the old server takes nothing of a platform: its secret or its address is wrong",
+                        metadata: ["platform.uuid": "\(platform.uuid.lowercased)"])
+                }
                 sent.doubted.append(platform.key)
                 return sent
             case .unheard, nil:

@@ -104,4 +104,6 @@ final class LogOnce<Value: Hashable & Sendable>: Sendable {
             return seen.insert(value).inserted
         }
     }
+
+    func forget(_ value: Value) { seen.withLock { _ = $0.remove(value) } }
 }

@@ -93,9 +93,19 @@ enum GeofenceStatements {
     static let update: SQLText = """
         UPDATE geofence /* geofences.update */
            SET trigger_type = $1, platform = $2, tags = $3, data = $4, starts_at_ms = $5, expires_at_ms = $6,
-               phase = $7, due_at_ms = $8, changed_at_ms = coalesce($9, changed_at_ms), updated_at_ms = $10
+               phase = $7, due_at_ms = $8, changed_at_ms = coalesce($9, changed_at_ms), updated_at_ms = $10,
+               known_until_ms = CASE WHEN changed_at_ms IS NOT NULL THEN \(knownUntil("$12")) END
          WHERE id = $11
         """
+
+    /// The latest end that devices may know. Earlier releases did not keep it: `long` from now stands for it then.
+    private static func knownUntil(_ long: String) -> SQLText {
+        """
+        \(SQLText.greatest)(
+            expires_at_ms,
+            coalesce(known_until_ms, CASE WHEN updated_at_ms > created_at_ms THEN CAST(\(long) AS bigint) ELSE 0 END))
+        """
+    }
 
     static let turn: SQLText = """
         UPDATE geofence /* geofences.turn */
@@ -233,9 +243,9 @@ enum GeofenceStatements {
          WHERE id = $1 AND application_id = $2
         """
 
-    /// Whether a geofence that devices may have is not as it was created.
-    static let wasChanged: SQLText = """
-        SELECT updated_at_ms > created_at_ms /* geofences.was_changed */
+    /// No row where no device got the geofence.
+    static let latestEnd: SQLText = """
+        SELECT \(knownUntil("$2")) /* geofences.latest_end */
           FROM geofence
          WHERE id = $1 AND changed_at_ms IS NOT NULL
         """

@@ -76,7 +76,7 @@ struct GeofenceWriter<Session: WriteSession> {
         session.note(data.utf8.count - bytes, .content, of: application)
         try session.prepared(GeofenceStatements.update).send(
             plan.trigger.rawValue, plan.platform.rawValue, tags, data, plan.startsAt, plan.expiresAt, phase.rawValue,
-            phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key)
+            phase.end(of: plan), isSeen ? nextStamp() : nil, now, old.key, now + GeofenceLimits.deletionKept)
         try clear(old.key)
         try add(plan, to: old.key)
         if isSeen { try notify([old.plan.platform, plan.platform]) }
@@ -86,15 +86,15 @@ struct GeofenceWriter<Session: WriteSession> {
 
     /// A geofence that some device may have is recorded as deleted.
     func delete(_ geofence: GeofenceHead) throws {
-        let wasChanged = try session.prepared(GeofenceStatements.wasChanged).first(geofence.key, as: { $0.bool(0) })
+        let end = try session.prepared(GeofenceStatements.latestEnd).first(
+            geofence.key, now + GeofenceLimits.deletionKept
+        ) { Instant(milliseconds: $0.integer(0)) }
         let bytes = try session.prepared(GeofenceStatements.bytes).count(geofence.key)
         try clear(geofence.key)
         try session.prepared(GeofenceStatements.delete).send(geofence.key)
         session.note(-1, .geofences, of: application)
         session.note(-bytes, .content, of: application)
-        guard let wasChanged else { return }
-        // A device that was off may know a later end.
-        let end = wasChanged ? max(geofence.expiresAt, now + GeofenceLimits.deletionKept) : geofence.expiresAt
+        guard let end else { return }
         try session.prepared(DeletionStatements.insert).send(application, nextStamp(), geofence.key, end)
         if geofence.phase == .active { try notify([geofence.platform]) }
     }

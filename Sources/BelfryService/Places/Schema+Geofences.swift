@@ -127,3 +127,12 @@ extension Schema {
             CREATE INDEX geofence_update_application ON geofence_update (application_id);
             """)
 }
+
+/// Adds the latest of the earlier ends of a geofence that devices may know.
+enum GeofenceEndMigration: SchemaMigration {
+    static let identifier = "0029 ends of geofences (additive)"
+
+    static func run(in db: some SQLConnection) throws {
+        try db.run(script: "ALTER TABLE geofence ADD COLUMN known_until_ms \(.bigint)")
+    }
+}

@@ -181,6 +181,6 @@ package struct GeofenceUpdate: Sendable, Hashable {
 package enum GeofenceLimits {
     /// Geofences that are not over: the most that one response to a device may contain.
     package static let liveMax = 1_000
-    /// The least time for which devices are sent the deletion of a geofence that was changed: its end may have been a later one.
+    /// The time for which devices are sent the deletion of a geofence whose earlier ends are unknown.
     package static let deletionKept = Duration.seconds(90 * 86_400)
 }

@@ -1,6 +1,7 @@
 import BelfryTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import BelfryService
@@ -148,6 +149,20 @@ import Testing
         #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .string("A"))
     }
 
+    @Test func `the rest goes out before it expires`() async throws {
+        let fixture = try await Fixture(devices: 40)
+        let clock = fixture.server.clock
+        let end = (clock.now + .seconds(5 * 3_600)).text
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring","expires_at":"\#(end)",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.release()
+        for (seconds, pushes) in [(4 * 3_600, 2), (3_000, 3)] {
+            clock.advance(by: .seconds(seconds))
+            try await fixture.release()
+            #expect(try await fixture.server.store.allPushes().count == pushes)
+        }
+    }
+
     @Test func `a device that opens twice counts once`() async throws {
         let fixture = try await Fixture(devices: 10)
         let body = #"{"name":"spring","message":{"body":"Hi"},"target":{"everyone":true}}"#
@@ -182,6 +197,40 @@ import Testing
         #expect(early.status == 409 && early.message?.contains("approved again") == true, "\(early)")
         #expect(try await post("campaigns/spring/approve") == 200)
         #expect(try await post("campaigns/spring/start") == 200)
+    }
+
+    /// The template changes at each of the steps of a start.
+    @Test(arguments: 1...10)
+    func `a start sends what was approved, whatever changes meanwhile`(step: Int) async throws {
+        let clock = ManualClock()
+        let base = try SQLiteStore.temporary(clock: clock)
+        let key = try await base.create(.named("shop")).key
+        try await base.edit(key, ApplicationEdit(approvesCampaigns: true))
+        let application = try #require(try await base.application(key))
+        _ = try await base.create("hello", Push.Content(body: "Hi"), of: key)
+        let stepsLeft = Mutex(Int.max)
+        let store = InterceptedStore(base) { _ in
+            let isDue = stepsLeft.withLock { steps in
+                steps -= 1
+                return steps == 0
+            }
+            if isDue { _ = try await base.change("hello", of: key, to: Push.Content(body: "Buy")) }
+        }
+        let campaigns = Services(store, clock: clock).campaigns
+        let plan = try CampaignPlan([
+            "template": .string("hello"), "target": .object(["everyone": .bool(true)]),
+        ])
+        let draft = try await campaigns.create("spring", plan, of: application, by: .local(systemUser: "emma"))
+        let approved = try await campaigns.approve(draft, of: application, by: .local(systemUser: "noah"))
+        stepsLeft.withLock { $0 = step }
+        let started: Campaign
+        do {
+            started = try await campaigns.start(approved, of: application, by: .local(systemUser: "noah"))
+        } catch StoreError.conflict {
+            return
+        }
+        let part = try #require(try await base.parts(of: started.key).first)
+        #expect(try await base.schedule(part.schedule, of: key)?.pushRequest.content.body == "Hi")
     }
 
     @Test func `a draft keeps its segments and templates`() async throws {

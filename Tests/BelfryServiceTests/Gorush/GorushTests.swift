@@ -203,6 +203,27 @@ import Testing
         }
     }
 
+    @Test func `a passing fault repeats nothing that was accepted`() async throws {
+        try await GatewayServer.with(.gorush, quotas: Quotas([.content: 3_000])) { server in
+            func text(_ count: Int) -> String { #""message":"\#(String(repeating: "x", count: count))""# }
+            func failed(_ notifications: String...) async throws -> [String?] {
+                let body = #"{"notifications":[\#(notifications.joined(separator: ","))]}"#
+                let answer = try await server.post(Self.path, body)
+                guard case .array(let logs)? = answer.json["logs"] else { return ["\(answer)"] }
+                #expect(logs.allSatisfy { $0["error"]?.stringValue?.contains("quota") == true }, "\(answer)")
+                return logs.map { $0["token"]?.stringValue }
+            }
+            #expect(try await server.post(Self.path, Self.request(Self.ios(text(3_500)))).status == 429)
+            #expect(try await failed(Self.ios(text(3_500)), Self.ios()) == [GatewayServer.appleToken])
+            #expect(try await server.pushes.count == 1)
+            // A topic takes what the tokens beside it cannot have.
+            _ = try await server.store.create(.test(.fcmTopic, of: server.application))
+            let both = Self.android(text(1_600) + #","topic":"news""#)
+            #expect(try await failed(both) == [GatewayServer.googleToken])
+            #expect(try await server.pushes.count == 2)
+        }
+    }
+
     @Test func `a trial sends nothing`() async throws {
         try await GatewayServer.with(.gorush) { server in
             let body = Self.request(Self.android(#""message":"a","dry_run":true"#))

@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 @Suite struct IdempotencyConformance {
     private static let answer = StoredResponse(status: 201, content: Sealed(bytes: [1, 2, 3]))

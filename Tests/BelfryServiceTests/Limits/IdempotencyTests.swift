@@ -143,6 +143,19 @@ import Testing
         #expect(again.status == 409 && again.text.contains("take a new key"), "\(again)")
     }
 
+    /// The clock of the server stands at 1500000000000. After 35 seconds PCF would send the push at once.
+    @Test func `an interrupted schedule of PCF is not sent as well`() async throws {
+        let server = try await TestServer()
+        let body = Self.hello.replacing(#"{"message""#, with: #"{"scheduleAt":1500000070000,"message""#)
+        server.crash(afterWrites: 2)
+        #expect(try await push(server, body, key: "a")["schedule_id"] != nil)
+        server.crash(afterWrites: nil)
+        server.clock.advance(by: .seconds(35))
+        let again = try await push(server, body, key: "a")
+        #expect(again.status == 409 && again.text.contains("take a new key"), "\(again)")
+        #expect(try await server.store.allPushes().isEmpty)
+    }
+
     @Test func `the answer is stored sealed`() async throws {
         let server = try await TestServer()
         let reply = try await push(server, key: "a")

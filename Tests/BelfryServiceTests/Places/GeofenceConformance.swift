@@ -323,9 +323,14 @@ import Testing
             fixture.clock.advance(by: .seconds(1))
             let end = fixture.clock.now + .seconds(60)
             _ = try await store.update(geofence.key, of: mine) { try $0.with(expiresAt: end) }
+            // A further change forgets nothing.
+            _ = try await store.update(geofence.key, of: mine) { try $0.with(expiresAt: end + .seconds(1)) }
             #expect(try await store.delete(geofence.key, of: mine))
-            _ = try await store.deleteExpired(.geofences, before: geofence.plan.expiresAt + .milliseconds(1))
+            _ = try await store.deleteExpired(.geofences, before: geofence.plan.expiresAt)
             #expect(try await fixture.updates(since: since).gone == [geofence.key])
+            // Until then, and no longer: they count for a limit.
+            _ = try await store.deleteExpired(.geofences, before: geofence.plan.expiresAt + .milliseconds(1))
+            #expect(try await fixture.updates(since: since).gone.isEmpty)
         }
     }
 }

@@ -1,6 +1,7 @@
-import BelfryService
 import BelfryTesting
 import Testing
+
+@testable import BelfryService
 
 @Suite struct GeofenceNotifierTests {
     private let clock = ManualClock()
