@@ -10,12 +10,6 @@ package struct AnalyticsTally: Sendable, Hashable {
     /// Events about something that belongs to another caller or does not exist any more.
     package var ignored = 0
 
-    package init(counted: Int = 0, repeated: Int = 0, ignored: Int = 0) {
-        self.counted = counted
-        self.repeated = repeated
-        self.ignored = ignored
-    }
-
     package static func + (left: Self, right: Self) -> Self {
         Self(
             counted: left.counted + right.counted, repeated: left.repeated + right.repeated,
@@ -27,11 +21,7 @@ package struct AnalyticsTally: Sendable, Hashable {
 package struct AnalyticsBucket: Sendable, Hashable {
     package let start: Instant
     package let counts: AnalyticsCounts
-    package let activity: PlatformActivity
-
-    package init(start: Instant, counts: AnalyticsCounts, activity: PlatformActivity = PlatformActivity()) {
-        (self.start, self.counts, self.activity) = (start, counts, activity)
-    }
+    package var activity = PlatformActivity()
 
     package enum Width: Int64, Sendable, Hashable, CaseIterable {
         case hour = 1
@@ -52,12 +42,6 @@ package struct GeofenceTriggers: Sendable, Hashable {
         /// nil when the app did not name it.
         package let location: Key<Location>?
         package let platform: Key<Platform>
-
-        package init(geofence: Key<Geofence>, location: Key<Location>?, platform: Key<Platform>) {
-            self.geofence = geofence
-            self.location = location
-            self.platform = platform
-        }
 
         package static func < (left: Self, right: Self) -> Bool {
             (left.geofence, left.location ?? Key(0), left.platform)
@@ -130,21 +114,9 @@ package struct AnalyticsEvent: Sendable, Hashable {
     package let time: Instant
     package let device: UUID
     /// The push it is about; nil for geofences, and for heartbeats that name none.
-    package let receiptID: UUID?
-    package let geofence: Key<Geofence>?
-    package let location: Key<Location>?
-
-    package init(
-        kind: AnalyticsKind, time: Instant, device: UUID, receiptID: UUID? = nil, geofence: Key<Geofence>? = nil,
-        location: Key<Location>? = nil
-    ) {
-        self.kind = kind
-        self.time = time
-        self.device = device
-        self.receiptID = receiptID
-        self.geofence = geofence
-        self.location = location
-    }
+    package var receiptID: UUID?
+    package var geofence: Key<Geofence>?
+    package var location: Key<Location>?
 
     /// The bytes that identify an event, to detect repeats.
     package var identity: [UInt8] {

@@ -11,17 +11,6 @@ package struct AdminService: Sendable {
     /// Hashes the passwords of Carma's accounts.
     let passwords: any PasswordHashing
     let clock: any WallClock
-
-    package init(
-        store: any Store, vault: any Vault, credentials: any ProviderCredentials,
-        passwords: any PasswordHashing = NoPasswords(), clock: any WallClock
-    ) {
-        self.store = store
-        self.vault = vault
-        self.credentials = credentials
-        self.passwords = passwords
-        self.clock = clock
-    }
 }
 
 // MARK: - Tenants

@@ -60,36 +60,19 @@ package struct PreviousSecret<Value: Sendable & Hashable>: Sendable, Hashable {
 
 /// Changes to an application; nil leaves a field as it is.
 package struct ApplicationEdit: Sendable, Hashable {
-    package let name: Name?
-    package let description: Description?
-    package let ignoresUnknownFields: Bool?
+    package var name: Name?
+    package var description: Description?
+    package var ignoresUnknownFields: Bool?
     /// `.set(nil)` is `.clear`.
-    package let quietHours: Registration.Change<QuietHours>
-    package let caps: [FrequencyCap]?
+    package var quietHours: Registration.Change<QuietHours> = .keep
+    package var caps: [FrequencyCap]?
     /// See `DeliveryRules.approvesCampaigns`.
-    package let approvesCampaigns: Bool?
-    package let webPush: WebPushAccess?
+    package var approvesCampaigns: Bool?
+    package var webPush: WebPushAccess?
     /// See `DeliveryRules.takesEncryptedOnly`.
-    package let takesEncryptedOnly: Bool?
+    package var takesEncryptedOnly: Bool?
     /// See `DeliveryRules.encryptedAlert`; empty for the default.
-    package let encryptedAlert: String?
-
-    package init(
-        name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil,
-        quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil,
-        approvesCampaigns: Bool? = nil, webPush: WebPushAccess? = nil, takesEncryptedOnly: Bool? = nil,
-        encryptedAlert: String? = nil
-    ) {
-        self.name = name
-        self.description = description
-        self.ignoresUnknownFields = ignoresUnknownFields
-        self.quietHours = quietHours
-        self.caps = caps
-        self.approvesCampaigns = approvesCampaigns
-        self.webPush = webPush
-        self.takesEncryptedOnly = takesEncryptedOnly
-        self.encryptedAlert = encryptedAlert
-    }
+    package var encryptedAlert: String?
 
     package var isEmpty: Bool {
         name == nil && description == nil && ignoresUnknownFields == nil && !changesRules

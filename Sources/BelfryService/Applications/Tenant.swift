@@ -9,13 +9,6 @@ package struct Tenant: Sendable, Hashable {
 
     /// The tenant that every database begins with, named `default`. Applications belong to it unless another is named.
     package static let first = Key<Tenant>(1)
-
-    package init(key: Key<Tenant>, uuid: UUID, name: String, createdAt: Instant) {
-        self.key = key
-        self.uuid = uuid
-        self.name = name
-        self.createdAt = createdAt
-    }
 }
 
 /// The display name of a tenant, an application, a platform or a key.

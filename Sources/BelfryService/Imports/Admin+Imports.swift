@@ -220,12 +220,6 @@ extension Admin {
         private(set) var refusals: [ImportReply.Refusal] = []
         private(set) var verdicts: [ImportReply.Verdict] = []
 
-        init(firstRow: Int = 1, isLast: Bool = true, keepsVerdicts: Bool) {
-            self.firstRow = firstRow
-            self.isLast = isLast
-            self.keepsVerdicts = keepsVerdicts
-        }
-
         /// Whether rows were done.
         private(set) var hasRows = false
 

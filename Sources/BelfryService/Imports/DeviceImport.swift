@@ -6,16 +6,9 @@ package struct DeviceImport: Sendable, Hashable {
     package let registration: Registration
     /// The UUID that the other server gave the device; nil where that server gave none.
     package let uuid: UUID?
-    package let isActive: Bool
+    package var isActive = true
     /// When the other server last heard from the device. An older verdict of a provider does not count; `zero` lets any verdict count.
-    package let lastSeenAt: Instant
-
-    package init(registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero) {
-        self.registration = registration
-        self.uuid = uuid
-        self.isActive = isActive
-        self.lastSeenAt = lastSeenAt
-    }
+    package var lastSeenAt = Instant.zero
 
     /// The most devices that are written in one step.
     package static let perWrite = 64
@@ -57,7 +50,7 @@ package struct ImportMark: Sendable, Hashable {
     /// The UUID that the other server gave the device. It leads to the device for ever, since apps repeat it for ever.
     package var uuid: UUID?
     package let importedAt: Instant
-    package var stage: State
+    package var stage = State.unseen
 
     package enum State: Int64, Sendable, Hashable, CaseIterable {
         /// Its app has not registered here yet.
@@ -68,12 +61,6 @@ package struct ImportMark: Sendable, Hashable {
         case renamed = 2
         /// Its app has not registered here for so long that it was deactivated.
         case retired = 3
-    }
-
-    package init(uuid: UUID?, importedAt: Instant, stage: State = .unseen) {
-        self.uuid = uuid
-        self.importedAt = importedAt
-        self.stage = stage
     }
 
     /// Notes a registration by the app.

@@ -8,16 +8,16 @@ package struct ImportJob: Sendable, Hashable {
     package let source: Source
     /// The key of the last request that brought rows, or the e-mail address of a person; nil for a command on the server's machine.
     package var keyID: String?
-    package var state: State
+    package var state = State.running
     /// The reason why the rest of the list could not be read; empty unless it failed.
-    package var reason: String
+    package var reason = ""
     /// The last row that is done. A resumed import skips the rows up to it.
-    package var position: Int
-    package var tally: ImportTally
+    package var position = 0
+    package var tally = ImportTally()
     /// The rows whose verdicts are kept.
-    package var verdictRows: Int
+    package var verdictRows = 0
     /// Raised by each request that brings rows: an earlier request can write nothing more.
-    package var attempt: Int
+    package var attempt = 1
     package let createdAt: Instant
     package var updatedAt: Instant
     package var endedAt: Instant?
@@ -30,13 +30,6 @@ package struct ImportJob: Sendable, Hashable {
         /// The platform that all rows go to; nil deals them by their types.
         package let platform: UUID?
         package let isDryRun: Bool
-
-        package init(format: ImportFormat, mapping: String?, platform: UUID?, isDryRun: Bool) {
-            self.format = format
-            self.mapping = mapping
-            self.platform = platform
-            self.isDryRun = isDryRun
-        }
     }
 
     package enum State: Int64, Sendable, Hashable, CaseIterable {
@@ -60,28 +53,6 @@ package struct ImportJob: Sendable, Hashable {
     )
     /// The limit on all verdicts that are kept for one application. Verdicts beyond it are counted, and not kept row by row.
     package static let verdictBytesMax = 1 << 30
-
-    package init(
-        key: Key<ImportJob>, uuid: UUID, applicationKey: Key<Application>, source: Source, keyID: String?,
-        state: State = .running, reason: String = "", position: Int = 0, tally: ImportTally = ImportTally(),
-        verdictRows: Int = 0,
-        attempt: Int = 1, createdAt: Instant, updatedAt: Instant, endedAt: Instant? = nil
-    ) {
-        self.key = key
-        self.uuid = uuid
-        self.applicationKey = applicationKey
-        self.source = source
-        self.keyID = keyID
-        self.state = state
-        self.reason = reason
-        self.position = position
-        self.tally = tally
-        self.verdictRows = verdictRows
-        self.attempt = attempt
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-        self.endedAt = endedAt
-    }
 
     /// The state as readers see it: an import whose request went silent waits for another request.
     package func state(at now: Instant) -> State {

@@ -17,7 +17,7 @@ package struct AdminKey: Sendable, Hashable {
     package let lastUsedAt: Instant?
     package let revokedAt: Instant?
     /// The person who made it at the dashboard, or made the key that made it.
-    package let author: Key<Person>?
+    package var author: Key<Person>?
 
     /// The rights of a holder. `Permission` says what each allows.
     package enum Scope: String, Sendable, Hashable, CaseIterable {
@@ -45,23 +45,6 @@ package struct AdminKey: Sendable, Hashable {
     package static let usePrecision = Duration.seconds(60)
     /// The longest that a rotated key's old secret is accepted.
     package static let graceMax = Duration.seconds(30 * 86_400)
-
-    package init(
-        key: Key<AdminKey>, id: String, name: String, scope: Scope, bounds: Bounds, secretHash: [UInt8],
-        previous: Previous?, createdAt: Instant, lastUsedAt: Instant?, revokedAt: Instant?, author: Key<Person>? = nil
-    ) {
-        self.key = key
-        self.id = id
-        self.name = name
-        self.scope = scope
-        self.bounds = bounds
-        self.secretHash = secretHash
-        self.previous = previous
-        self.createdAt = createdAt
-        self.lastUsedAt = lastUsedAt
-        self.revokedAt = revokedAt
-        self.author = author
-    }
 
     /// The hashes that are accepted at this moment; none once the key is revoked.
     package func secretHashes(at now: Instant) -> [[UInt8]] {

@@ -43,19 +43,6 @@ package struct OpenEndpoint: Sendable, Hashable {
     package static let allowedMax = 64
     package static let optionBytesMax = 4_096
 
-    package init(
-        key: Key<OpenEndpoint>, kind: Kind, application: Key<Application>, allowed: [String],
-        options: [String: String], isPlain: Bool = false, createdAt: Instant
-    ) {
-        self.key = key
-        self.kind = kind
-        self.application = application
-        self.allowed = allowed
-        self.options = options
-        self.isPlain = isPlain
-        self.createdAt = createdAt
-    }
-
     /// Throws where one more endpoint is not allowed.
     ///
     /// - Parameters:

@@ -12,14 +12,6 @@ package struct Reservation: Sendable, Hashable {
     package let idempotentID: UUID
     /// Longer than any request takes: after it, the process that ran the request must have ended.
     package let hold: Duration
-
-    package init(name: [UInt8], caller: Principal, request: [UInt8], idempotentID: UUID, hold: Duration) {
-        self.name = name
-        self.caller = caller
-        self.request = request
-        self.idempotentID = idempotentID
-        self.hold = hold
-    }
 }
 
 /// An answer as it is stored, to be returned again.
@@ -27,11 +19,6 @@ package struct StoredResponse: Sendable, Hashable {
     package let status: Int
     /// Headers and body. Sealed, because the answer to a creation contains secrets that are shown once.
     package let content: Sealed
-
-    package init(status: Int, content: Sealed) {
-        self.status = status
-        self.content = content
-    }
 }
 
 /// The record of a name.

@@ -7,12 +7,6 @@ package struct DerivationCaller: Sendable, Hashable {
     /// Whether the server knows the caller by more than a name: by a session, a key, or a browser that was let in before.
     package let isKnown: Bool
 
-    package init(address: NetworkAddress?, account: Int, isKnown: Bool) {
-        self.address = address
-        self.account = account
-        self.isKnown = isKnown
-    }
-
     /// A command on the server's own machine.
     package static let local = DerivationCaller(address: nil, account: 0, isKnown: true)
 

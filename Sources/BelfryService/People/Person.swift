@@ -12,9 +12,9 @@ package struct Person: Sendable, Hashable {
     /// When the person was disabled; nil while they may log in.
     package let disabledAt: Instant?
     /// Whether a login needs a code besides the password.
-    package let hasTwoFactor: Bool
+    package var hasTwoFactor = false
     /// The IANA name of the zone by whose clocks pages show times; nil for the browser's.
-    package let timeZone: String?
+    package var timeZone: String?
 
     /// The number of unrevoked admin keys and usable links that a person made.
     package struct Issued: Sendable, Hashable {
@@ -22,24 +22,6 @@ package struct Person: Sendable, Hashable {
         package let links: Int
 
         package init(keys: Int, links: Int) { (self.keys, self.links) = (keys, links) }
-    }
-
-    package init(
-        key: Key<Person>, email: EmailAddress, name: String, scope: AdminKey.Scope, bounds: AdminKey.Bounds,
-        passwordHash: String, createdAt: Instant, lastLoginAt: Instant?, disabledAt: Instant?,
-        hasTwoFactor: Bool = false, timeZone: String? = nil
-    ) {
-        self.key = key
-        self.email = email
-        self.name = name
-        self.scope = scope
-        self.bounds = bounds
-        self.passwordHash = passwordHash
-        self.createdAt = createdAt
-        self.lastLoginAt = lastLoginAt
-        self.disabledAt = disabledAt
-        self.hasTwoFactor = hasTwoFactor
-        self.timeZone = timeZone
     }
 }
 

@@ -6,11 +6,6 @@ package struct PersonIdentity: Sendable, Hashable {
 
     /// Source: OpenID Connect Core 1.0 §2, `sub`.
     package static let subjectBytesMax = 255
-
-    package init(issuer: String, subject: String) {
-        self.issuer = issuer
-        self.subject = subject
-    }
 }
 
 /// An issuer's statement about a person who logs in by it.
@@ -31,13 +26,6 @@ package struct SignOn: Sendable, Hashable {
             self.scope = scope
             self.bounds = bounds
         }
-    }
-
-    package init(identity: PersonIdentity, email: EmailAddress?, name: String, role: Role?) {
-        self.identity = identity
-        self.email = email
-        self.name = name
-        self.role = role
     }
 }
 

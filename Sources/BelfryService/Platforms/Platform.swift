@@ -60,15 +60,9 @@ package struct Platform: Sendable, Hashable {
 
 /// Changes to a platform; nil leaves a field as it is.
 package struct PlatformEdit: Sendable, Hashable {
-    package let name: Name?
-    package let description: Description?
-    package let mode: Platform.Mode?
-
-    package init(name: Name? = nil, description: Description? = nil, mode: Platform.Mode? = nil) {
-        self.name = name
-        self.description = description
-        self.mode = mode
-    }
+    package var name: Name?
+    package var description: Description?
+    package var mode: Platform.Mode?
 
     package var isEmpty: Bool { name == nil && description == nil && mode == nil }
 }

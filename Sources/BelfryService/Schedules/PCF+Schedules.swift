@@ -10,13 +10,6 @@ extension PCF {
         let options: Options
         private let mistakes = CallerMistakes()
 
-        init(store: any Store, pushService: PushService, clock: any WallClock, options: Options) {
-            self.store = store
-            self.pushService = pushService
-            self.clock = clock
-            self.options = options
-        }
-
         static let notFound = APIError(
             .notFound, "No schedule with this id waits: it is unknown, or was sent, cancelled or expired")
 

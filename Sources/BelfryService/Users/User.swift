@@ -3,18 +3,10 @@
 /// The id is the custom user id of the user's devices. A user who has devices only has an empty profile.
 package struct User: Sendable, Hashable {
     package let id: String
-    package let profile: UserProfile
+    package var profile = UserProfile()
     /// nil for a user without a profile.
-    package let createdAt: Instant?
-    package let updatedAt: Instant?
-
-    package init(id: String, profile: UserProfile = UserProfile(), createdAt: Instant? = nil, updatedAt: Instant? = nil)
-    {
-        self.id = id
-        self.profile = profile
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-    }
+    package var createdAt: Instant?
+    package var updatedAt: Instant?
 
     /// The limit on an id, in bytes of UTF-8.
     package static let idBytesMax = 1_024

@@ -52,10 +52,6 @@ package struct WebhookEdit: Sendable {
     package var url: String?
     package var kinds: WebhookKinds?
 
-    package init(name: String? = nil, url: String? = nil, kinds: WebhookKinds? = nil) {
-        (self.name, self.url, self.kinds) = (name, url, kinds)
-    }
-
     /// - Parameter author: operators may name addresses without TLS.
     func check(by author: AuditAuthor) throws(InvalidInput) {
         if let name, name.isEmpty || name.utf8.count > Webhook.nameMax {

@@ -63,11 +63,6 @@ package struct ClientCredentials: Sendable {
     /// The required `scope`; nil when the provider requires none.
     var scope: String?
 
-    package init(clientID: String, clientSecret: String) {
-        self.clientID = clientID
-        self.clientSecret = clientSecret
-    }
-
     /// Why the request gets no token, as RFC 6749 §5.2 names it; nil when it gets one.
     func complaint(about request: ServiceRequest) -> String? {
         guard request.method == "POST", request.isForm else { return "invalid_request" }

@@ -14,15 +14,6 @@ struct DemoClient: Sendable {
 
     private static let registrationsAtOnce = 64
 
-    init(
-        base: String, application: CreatedApplication,
-        platforms: [PlatformKind: CreatedPlatform]
-    ) {
-        self.base = base
-        self.application = application
-        self.platforms = platforms
-    }
-
     /// Registers all devices and returns the UUID of the addressee of the mail.
     func register(_ crowd: DemoCrowd) async throws -> UUID {
         let start = ContinuousClock.now

@@ -14,12 +14,6 @@ struct ImportRun {
     /// Takes rows, and how much of the list was read.
     typealias Offer = ([ImportReader.Row], Double?) async throws -> Void
 
-    init(target: any ImportTarget, journal: ImportJournal, sample: ImportSample?) {
-        self.target = target
-        self.journal = journal
-        self.sample = sample
-    }
-
     /// - Parameter read: offers all rows, in order.
     mutating func all(_ read: (Offer) async throws -> Void) async throws -> ImportTally {
         var waiting = ImportWindow(rowsMax: target.windowRows)

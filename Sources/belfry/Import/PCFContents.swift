@@ -290,18 +290,6 @@ struct PCFDevices {
     /// Questions that an old server is asked at a time.
     private static let questionsAtOnce = 32
 
-    init(
-        server: PCFServer, caller: PCFServer.Caller, secrets: [UUID: String], service: ImportService,
-        journal: ImportJournal, sample: ImportSample?
-    ) {
-        self.server = server
-        self.caller = caller
-        self.secrets = secrets
-        self.service = service
-        self.journal = journal
-        self.sample = sample
-    }
-
     mutating func take(of platforms: [Platform]) async throws {
         for platform in platforms { try await take(of: platform) }
         line.end()

@@ -1,6 +1,7 @@
-import BelfryService
 import FoundationEssentials
 import Testing
+
+@testable import BelfryService
 
 @Suite struct EventTimeTests {
     @Test(

@@ -1,7 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 @Suite struct RegistryConformance {
     @Test(arguments: Engine.allCases)

@@ -1,5 +1,6 @@
-import BelfryService
 import Testing
+
+@testable import BelfryService
 
 @Suite struct DerivationTurnsTests {
     private static func stranger(_ address: UInt32, _ account: Int = 0) -> DerivationCaller {
