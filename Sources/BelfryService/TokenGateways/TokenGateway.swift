@@ -71,26 +71,21 @@ struct TokenGateway: Sendable {
                 unknown.append(token)
             }
         }
-        var (new, fault): ([(DeviceToken, Device)], (any Error)?) = ([], nil)
-        for (token, result) in try await register(unknown, on: platform) {
-            do {
-                let device = try result.get()
-                devices[device.key] = token
-                new.append((token, device))
-            } catch {
-                fault = error
-            }
-        }
-        if let fault, devices.isEmpty, answers.isEmpty { throw fault }
+        let new = try await register(unknown, on: platform)
+        for entry in new { if let device = entry.device { devices[device.key] = entry.token } }
+        if devices.isEmpty, answers.isEmpty, let fault = new.lazy.compactMap(\.fault).first { throw fault }
         guard !devices.isEmpty else { return answers }
         let push = try await accept(message, to: devices.keys.sorted(), on: platform)
         let verdicts = waits ? await verdicts(on: Array(devices.keys), of: push, for: platform.applicationKey) : [:]
         late.note(verdicts, of: devices.keys, to: push, at: services.clock.now)
         for (device, token) in devices { answers[token] = verdicts[device] ?? .pending }
-        for (token, device) in new {
-            guard let answer = verdicts[device.key], answer.isOfUselessToken else { continue }
-            if holders[token] == nil { late.note(answer, of: token, on: platform.key, at: services.clock.now) }
-            await end(device, on: platform, isNew: holders[token] == nil)
+        for entry in new {
+            guard let device = entry.device, let answer = verdicts[device.key], answer.isOfUselessToken else {
+                continue
+            }
+            let isNew = holders[entry.token] == nil
+            if isNew { late.note(answer, of: entry.token, on: platform.key, at: services.clock.now) }
+            await end(device, on: platform, isNew: isNew)
         }
         return answers
     }
@@ -118,17 +113,23 @@ struct TokenGateway: Sendable {
         return push.key
     }
 
+    /// The device of a token, or why it could not be registered.
+    private struct NewDevice: Sendable {
+        let token: DeviceToken
+        var device: Device?
+        var fault: (any Error)?
+    }
+
     /// A token that cannot be registered holds back no other.
-    private func register(
-        _ tokens: [DeviceToken], on platform: Platform
-    ) async throws -> [(DeviceToken, Result<Device, any Error>)] {
+    private func register(_ tokens: [DeviceToken], on platform: Platform) async throws -> [NewDevice] {
         try await tokens.inSteps(of: Self.registrationsPerStep) { step, _ in
             try await turns.run(for: platform.applicationKey) {
-                await withTaskGroup(of: (DeviceToken, Result<Device, any Error>).self) { group in
+                await withTaskGroup(of: NewDevice.self) { group in
                     for token in step {
                         group.addTask {
-                            do { return (token, .success(try await register(token, on: platform))) } catch {
-                                return (token, .failure(error))
+                            do { return NewDevice(token: token, device: try await register(token, on: platform)) } catch
+                            {
+                                return NewDevice(token: token, fault: error)
                             }
                         }
                     }
