@@ -94,16 +94,16 @@ enum GeofenceStatements {
         UPDATE geofence /* geofences.update */
            SET trigger_type = $1, platform = $2, tags = $3, data = $4, starts_at_ms = $5, expires_at_ms = $6,
                phase = $7, due_at_ms = $8, changed_at_ms = coalesce($9, changed_at_ms), updated_at_ms = $10,
-               known_until_ms = CASE WHEN changed_at_ms IS NOT NULL THEN \(knownUntil("$12")) END
+               known_until_ms = CASE WHEN changed_at_ms IS NULL THEN 0 ELSE \(knownUntil("$12")) END
          WHERE id = $11
         """
 
-    /// The latest end that devices may know. Earlier releases did not keep it: `long` from now stands for it then.
-    private static func knownUntil(_ long: String) -> SQLText {
+    /// The latest end that devices may know. Where an earlier release did not keep it, it is the parameter's.
+    private static func knownUntil(_ parameter: String) -> SQLText {
         """
         \(SQLText.greatest)(
             expires_at_ms,
-            coalesce(known_until_ms, CASE WHEN updated_at_ms > created_at_ms THEN CAST(\(long) AS bigint) ELSE 0 END))
+            coalesce(known_until_ms, CASE WHEN updated_at_ms > created_at_ms THEN CAST(\(parameter) AS bigint) ELSE 0 END))
         """
     }
 

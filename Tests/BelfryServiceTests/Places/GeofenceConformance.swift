@@ -315,6 +315,24 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `ends that no device got keep no deletion`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let geofence = try await fixture.fence(
+                [try await fixture.locate()], startsIn: .seconds(60), expiresIn: .seconds(60 * 86_400))
+            fixture.clock.advance(by: .seconds(1))
+            let end = fixture.clock.now + .seconds(120)
+            _ = try await store.update(geofence.key, of: mine) { try $0.with(expiresAt: end) }
+            fixture.clock.advance(by: .seconds(60))
+            let since = try await fixture.updates().lastModified
+            #expect(try await store.delete(geofence.key, of: mine))
+            #expect(try await fixture.updates(since: since).gone == [geofence.key])
+            _ = try await store.deleteExpired(.geofences, before: end + .milliseconds(1))
+            #expect(try await fixture.updates(since: since).gone.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a deletion outlasts the end that devices know`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, mine) = (fixture.store, fixture.application.key)
