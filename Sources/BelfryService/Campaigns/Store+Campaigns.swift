@@ -166,7 +166,7 @@ extension Store {
         let all = try await parts(of: key)
         let parts = all.filter { $0.place != CampaignPart.winnerPlace }
         var winner = campaign.winner
-        if winner == nil, let rest = all.last {
+        if winner == nil, let rest = all.first(where: { $0.place == CampaignPart.winnerPlace }) {
             let expiresAt = try await schedule(rest.schedule, of: application)?.pushRequest.expiresAt
             let latest = (expiresAt ?? .distantFuture) + (.zero - WinnerPending.expiryMargin)
             var best: (place: Int, rate: Double)?

@@ -366,8 +366,8 @@ struct PostgresRegistrar {
     private func applied(_ entry: RegistrationEntry, to old: Draft) throws -> Draft {
         let registration = entry.registration
         var draft = old
-        let isAlone = registration.isOfToken && old.row.reach == .inactive
-        draft.topics = registration.topics.applied(to: isAlone ? [] : old.topics)
+        let isRevival = registration.isOfGateway && old.row.reach == .inactive
+        draft.topics = registration.topics.applied(to: isRevival ? [] : old.topics)
         guard draft.topics.count <= Registration.topicsMax else {
             throw InvalidInput(
                 field: "tags",
@@ -383,7 +383,7 @@ struct PostgresRegistrar {
             draft.row.noteRegistration(entry.imported?.updating(old.row), by: entry.named, at: session.now)
         }
         switch registration.customUserID {
-        case .keep where !isAlone: break
+        case .keep where !isRevival: break
         case .keep, .clear: draft.row.customUserID = nil
         case .set(let id): draft.row.customUserID = id
         }

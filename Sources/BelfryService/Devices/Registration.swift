@@ -11,7 +11,7 @@ package struct Registration: Sendable, Hashable {
     package let labels: LabelChange
     /// Whether a caller of a gateway gave the token. One that comes back has no user and no topics until its app registers: the app or an
     /// operator may have ended the device.
-    package private(set) var isOfToken = false
+    package private(set) var isOfGateway = false
     let profile: DeviceProfile
     /// The request of the app, where an old server is to get it too.
     package var mirrorCall: MirrorCall?
@@ -86,7 +86,7 @@ package struct Registration: Sendable, Hashable {
     /// Registers a token that a caller of a gateway gave.
     package init(ofToken token: DeviceToken) throws(InvalidInput) {
         try self.init(token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-        isOfToken = true
+        isOfGateway = true
     }
 
     private static func check(_ count: Int, in field: String) throws(InvalidInput) {

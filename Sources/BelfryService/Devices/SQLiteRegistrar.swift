@@ -95,7 +95,7 @@ struct SQLiteRegistrar {
     /// Applies the registration to the row, and returns the names of its topics. A known device may repeat its values,
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
-        let isAlone = registration.isOfToken && row.reach == .inactive
+        let isRevival = registration.isOfGateway && row.reach == .inactive
         row.about = registration.about.filled(from: row.about)
         if !registration.isEdit {
             row.token = registration.token
@@ -104,13 +104,13 @@ struct SQLiteRegistrar {
             row.noteRegistration(imported, by: named, at: session.now)
         }
         switch registration.customUserID {
-        case .keep where !isAlone: break
+        case .keep where !isRevival: break
         case .keep, .clear: row.customUserID = nil
         case .set(let id):
             if id != row.customUserID { try session.checkDevices(ofUser: id, on: platform.key) }
             row.customUserID = id
         }
-        let names = try topicNames(after: isAlone ? [] : row.topics, at: session.now)
+        let names = try topicNames(after: isRevival ? [] : row.topics, at: session.now)
         // What is refused is refused before anything is written: all writes beside it would be done again.
         if !registration.labels.isEmpty { _ = try labelNames(of: row, besides: []) }
         let topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()

@@ -33,7 +33,7 @@ package struct EventStream: Sendable {
                     try await writer.write(events)
                     spokeAt = reader.now
                 }
-                // At one of the beats, which come twice as often: no silence is longer.
+                // Beats come twice as often as this is needed, since events come between them.
                 if spokeAt + reader.heartbeat / 2 <= reader.now {
                     try await writer.write(EventWire.heartbeat)
                     spokeAt = reader.now

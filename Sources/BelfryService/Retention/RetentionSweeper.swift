@@ -50,7 +50,7 @@ package struct RetentionSweeper: Service {
         for kind in Retention.Kind.allCases {
             guard let before = options.retention.bound(of: kind, at: now) else { continue }
             // One kind holds back no other.
-            do { try await sweep(kind, before: before) } catch  where !(error is CancellationError) {
+            do { try await sweep(kind, before: before) } catch let error where !(error is CancellationError) {
                 fault = fault ?? error
             }
         }
