@@ -23,6 +23,7 @@ run: ## Set up, build, and show the main job: belfry demo
 release: ## Build a release into .build-dist: stripped binary, Debian package, checksums, SBOM, notes
 	@Scripts/setup deb
 	swift build $(RELEASE) --product belfry
+	@Scripts/end-to-end .build-release/release/belfry
 	@Scripts/release .build-release/release/belfry
 
 install: ## Build and put belfry into PREFIX/bin, /usr/local by default; its debug symbols into /usr/lib/debug
