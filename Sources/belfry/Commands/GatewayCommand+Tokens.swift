@@ -5,10 +5,12 @@ extension GatewayCommand {
     struct Open: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Open a gateway for a server that gives device tokens; its address is shown once.",
-            discussion: "For matrix, mattermost, rocket-chat or gorush: docs/Gateways.md.")
+            discussion: "Kinds: \(kinds). See docs/Gateways.md.")
+        private static let kinds = OpenEndpoint.Kind.allCases.filter(\.takesTokens).map(\.rawValue).joined(
+            separator: ", ")
 
         @OptionGroup var options: ResourceOptions
-        @Argument(help: "matrix, mattermost, rocket-chat or gorush.") var kind: String
+        @Argument(help: "The kind, such as matrix.") var kind: String
         @Option(
             help: ArgumentHelp(
                 "The platform that a name of the server's means, such as an app id of Matrix. Can be repeated.",
@@ -19,7 +21,7 @@ extension GatewayCommand {
 
         func run() async throws {
             guard let kind = OpenEndpoint.Kind(rawValue: kind), kind.takesTokens else {
-                throw ValidationError("\(kind) is none of matrix, mattermost, rocket-chat and gorush")
+                throw ValidationError("\(kind) is none of \(Self.kinds)")
             }
             var body: JSONObject = ["kind": .string(kind.rawValue)]
             body.set("allowed", allow)
