@@ -121,12 +121,22 @@ class EventTests {
     }
 
     @Test fun `a refused batch holds nothing up`() {
-        server.script = { if (it.path == "/v1/analytics") Answer(413, "{\"message\":\"too large\"}") else null }
-        phone.belfry.opened(receipt).answer()
+        for (status in listOf(400, 413)) {
+            server.script = { if (it.path == "/v1/analytics") Answer(status, "{\"message\":\"too large\"}") else null }
+            phone.belfry.opened(receipt).answer()
+            assertEquals(0, phone.belfry.waitingEvents)
+        }
+    }
+
+    @Test fun `a refusal before the server loses no event`() {
+        for (status in listOf(403, 404)) {
+            server.script = { if (it.path == "/v1/analytics") Answer(status, "{\"message\":\"no route\"}") else null }
+            failure<BelfryError.Refused> { phone.belfry.opened(receipt).answer() }
+        }
+        assertEquals(2, phone.belfry.waitingEvents)
         server.script = { null }
-        server.take()
-        phone.belfry.opened(receipt).answer()
-        assertEquals(1, server.events().size)
+        phone.belfry.resume().answer()
+        assertEquals(0, phone.belfry.waitingEvents)
     }
 
     @Test fun `events before the registration are counted after it`() {

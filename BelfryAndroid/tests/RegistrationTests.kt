@@ -176,6 +176,45 @@ class RegistrationTests {
         assertEquals(5, phone.retries.size)
     }
 
+    @Test fun `a refused end is none`() {
+        register()
+        for (status in listOf(401, 403, 404)) {
+            server.script = { if (it.method == "DELETE") Answer(status, "{\"message\":\"no route\"}") else null }
+            failure<BelfryError> { phone.belfry.unregister().answer() }
+            assertEquals(device, phone.belfry.device)
+        }
+        server.script = { null }
+        phone.belfry.resume().answer()
+        assertNull(phone.belfry.device)
+    }
+
+    @Test fun `a refused end of the old platform is asked for again`() {
+        register()
+        server.script = { if (it.method == "DELETE") Answer(403, "{\"message\":\"no route\"}") else null }
+        failure<BelfryError.Refused> { phone.belfry.setAddress(Address(web, "token-2")).answer() }
+        server.script = { null }
+        server.take()
+        phone.belfry.resume().answer()
+        assertEquals(listOf("DELETE /v1/registration/$device"), server.take())
+    }
+
+    @Test fun `a user stays when the shared secret is replaced`() {
+        val wish = news.copy(user = "signed")
+        register(wish)
+        server.script = { asked ->
+            if (asked.body?.text("custom_user_id") in listOf("signed", "other")) Answer(400, "{\"message\":\"custom_user_id is signed otherwise\"}")
+            else null
+        }
+        register(wish, "token-2")
+        val body = server.asked.last().body!!
+        assertEquals("token-2", body.text("registration_token"))
+        assertFalse(body.has("custom_user_id"))
+        server.take()
+        register(wish, "token-2")
+        assertEquals(emptyList<String>(), server.take())
+        failure<BelfryError.Refused> { register(wish.copy(user = "other"), "token-2") }
+    }
+
     @Test fun `a device of an unanswered change is deleted once`() {
         register()
         server.script = { if (it.method == "PUT") Answer(200, "no JSON") else null }

@@ -1,15 +1,18 @@
 // Belfry for service workers: docs/SDK.md
 {
 const on = (self.belfry = {})
+// Earlier versions had one place for all workers of a site.
 const kept = async (name, value) => {
-  const store = await caches.open("belfry")
-  return value ? store.put("/belfry/" + name, Response.json(value)) : (await store.match("/belfry/" + name))?.json() ?? {}
+  const { scope } = registration, store = await caches.open("belfry"), place = "belfry/" + name
+  if (value) return store.put(scope + place, Response.json({ ...value, scope }))
+  const found = await (await store.match(scope + place) ?? await store.match("/" + place))?.json() ?? {}
+  return found.scope && found.scope !== scope ? {} : found
 }
 const quietly = (work) => Promise.resolve(work).catch(() => {})
 // One at a time, with the record.
 const alone = (work) => navigator.locks.request("belfry-worker", async () => work(await kept("record")))
 const pages = () => clients.matchAll({ includeUncontrolled: true })
-const tell = async (belfry) => (await pages()).forEach((page) => page.postMessage({ belfry }))
+const tell = async (belfry) => (await pages()).forEach((page) => page.postMessage({ belfry: { ...belfry, scope: registration.scope } }))
 
 const post = async ({ url }, path, body) => {
   const answer = await fetch(url + path, { method: "POST", keepalive: true, body: JSON.stringify(body) })
@@ -18,12 +21,20 @@ const post = async ({ url }, path, body) => {
   return found
 }
 
-const register = (proof) => alone(async (record) => {
-  const registered = await post(record, "/registrations", { ...record.wish, proof }).catch(({ message: error, status }) => ({ error, status }))
+const register = ({ proof, namesUser } = {}) => alone(async (record) => {
+  const send = (more) => post(record, "/registrations", { ...record.wish, proof, ...more })
+  const registered = await send().catch((fault) => {
+    // A user whose signature counts no more stays what the server has.
+    const keeps = !namesUser && record.wish?.device_uuid && /^custom_user_id/.test(fault.message)
+    return keeps ? send({ custom_user_id: undefined }) : Promise.reject(fault)
+  }).catch(({ message: error, status }) => ({ error, status }))
   const { device_uuid, state } = registered
   // The page may have changed it meanwhile.
   const now = await kept("record"), { wish } = now
-  if (device_uuid && wish?.subscription?.endpoint === record.wish.subscription.endpoint) await kept("record", { ...now, wish: { ...wish, device_uuid, previous: null } })
+  if (device_uuid && wish?.subscription?.endpoint === record.wish.subscription.endpoint) {
+    const endpoints = wish.device_uuid === device_uuid && now.endpoints
+    await kept("record", { ...now, endpoints, welcome: undefined, wish: { ...wish, device_uuid, previous: null } })
+  }
   if (state !== "proving") tell({ registered })
 })
 
@@ -55,13 +66,19 @@ const show = async (source, receipt = source.data?.receiptId) => {
   await report("received", receipt)
 }
 
+const parsed = (body) => {
+  try {
+    if (body[0] === "{") return JSON.parse(body)
+  } catch {}
+  return { body }
+}
+
 on.push = async ({ data, notification }) => {
-  const body = data?.text() ?? "{}"
-  const message = body[0] === "{" ? JSON.parse(body) : { body }
+  const message = parsed(data?.text() ?? "{}")
   if (message.proof) {
     const { welcome } = await kept("record")
     if (welcome || !(await pages()).some((page) => page.visibilityState === "visible")) await show(welcome ?? { body: "Notifications are on" })
-    return register(message.proof)
+    return register(message)
   }
   const tag = message.belfry?.retract
   // Safari takes the permission away for a push that shows nothing.
@@ -94,7 +111,7 @@ on.pushsubscriptionchange = async ({ newSubscription }) => {
   await register()
 }
 
-on.message = ({ data }) => data?.belfry === "register" && register()
+on.message = ({ data }) => data?.belfry === "register" ? register(data) : data?.belfry === "ended" && tell({ ended: true })
 if (!self.belfryByHand)
   for (const name in on) addEventListener(name, (event) => event.waitUntil(quietly(on[name](event))))
 }

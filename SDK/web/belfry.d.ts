@@ -95,6 +95,7 @@ export declare class Belfry {
   subscribe(wish?: BelfryWish): Promise<BelfryResult>
   /** Has an error, and ends nothing, while the server cannot be reached. */
   unsubscribe(): Promise<BelfryResult>
+  /** Has an error, as the next two have, where this browser is not subscribed. */
   setTopics(topics: string[]): Promise<BelfryResult>
   setUser(user: string): Promise<BelfryResult>
   /** Sets attributes by which audiences find this browser; those that are not named stay. */

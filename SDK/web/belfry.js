@@ -1,7 +1,6 @@
-// Belfry: docs/SDK.md. belfry-worker.js works while no page is open; both share a record.
-const store = () => caches.open("belfry")
-const read = async () => (await (await store()).match("/belfry/record"))?.json() ?? {}
-const write = async (record) => (await store()).put("/belfry/record", new Response(JSON.stringify(record)))
+// Belfry: docs/SDK.md. belfry-worker.js works while no page is open; both share a record, below the worker's scope.
+// A registration key begins with its platform; the rest may be replaced.
+const platformOf = (url) => /pk_.{32}/.exec(url)?.[0]
 
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0))
 
@@ -32,26 +31,29 @@ export class Belfry {
 
   constructor({ server, platform, worker = "/belfry-worker.js", scope }) {
     server = server.replace(/\/$/, "")
+    const base = document.baseURI
+    scope = new URL(scope ?? new URL(".", new URL(worker, base)), base).href
     this.#settings = { server, url: `${server}/web/v1/${platform}`, worker, scope }
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
-      const { message, registered } = data?.belfry ?? {}
+      const { message, registered, ended, scope: from = scope } = data?.belfry ?? {}
+      if (from !== scope) return
       if (message) this.onmessage?.(message)
       if (registered) this.#active(registered)
+      if (ended) this.#known().catch(() => {})
     })
     this.ready = this.#alone(() => this.#resume())
   }
 
   get isSupported() {
-    return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window
+    return [navigator.serviceWorker, navigator.locks, window.PushManager, window.Notification].every(Boolean)
   }
 
   subscribe({ topics, user, welcome, attributes, appVersion, encryptionKeys } = {}) {
     // Asked before anything is waited for: browsers want the click to be fresh.
     const asked = this.isSupported && Notification.requestPermission()
     return this.#alone(async () => {
-      if (!asked) return this.#is("unsupported")
       if ((await asked) !== "granted") return this.#is("blocked")
-      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user, attributes, app_version: appVersion, encryption_keys: encryptionKeys })
+      await this.#sync({ ...(await this.#read()), welcome }, { topics, custom_user_id: user, attributes, app_version: appVersion, encryption_keys: encryptionKeys })
     })
   }
 
@@ -75,29 +77,29 @@ export class Belfry {
   async endpoint(vapid_public_key) {
     let subscription
     const result = await this.#alone(async () => {
-      const record = await read()
-      const { subscription: own, device_uuid } = record.wish ?? {}
-      if (!device_uuid) throw new Error("This browser is not subscribed")
+      const record = await this.#known()
+      const { subscription: own, device_uuid } = record.wish
+      if (!device_uuid) throw new Error("This browser is not registered yet")
       const key = vapid_public_key ?? ""
       const path = record.endpoints?.[key] ?? (await this.#ask("/endpoints", { subscription: own, device_uuid, vapid_public_key })).path
-      await write({ ...record, endpoints: { ...record.endpoints, [key]: path } })
+      await this.#write({ ...record, endpoints: { ...record.endpoints, [key]: path } })
       subscription = { endpoint: this.#settings.server + path, keys: own.keys }
     })
     return { ...result, subscription }
   }
 
   #change(wish) {
-    return this.#alone(async () => {
-      const record = await read()
-      if (record.wish) await this.#sync(record, wish)
-    })
+    return this.#alone(async () => this.#sync(await this.#known(), wish))
   }
 
   // One tab at a time, since all share one subscription. No error leaves.
   async #alone(work) {
     let error
     try {
-      await navigator.locks.request("belfry", work)
+      // The page sets `onstate` after the constructor.
+      await null
+      if (this.isSupported) await navigator.locks.request("belfry", work)
+      else this.#is("unsupported")
     } catch ({ name, message }) {
       // What browsers throw is {} in JSON.
       error = Object.assign(new Error(message), { name, toJSON: () => ({ name, message }) })
@@ -106,19 +108,21 @@ export class Belfry {
   }
 
   async #resume() {
-    if (!this.isSupported) return this.#is("unsupported")
-    const { permission } = Notification
-    const record = await read()
-    if (!record.wish) return this.#is(permission === "denied" ? "blocked" : "off")
-    if (permission === "granted") return this.#sync(record, {})
+    const record = await this.#read(), { wish } = record
+    if (!wish) return this.#gone()
+    if (Notification.permission === "granted") {
+      // It is so while the server cannot be reached, too.
+      if (wish.device_uuid) this.#active(wish)
+      return this.#sync(record, {})
+    }
     this.#is("blocked")
     await this.#end("blocked")
   }
 
   // Makes subscription and device what the page asked for.
   async #sync(record, changes, isAgain) {
-    const { worker, scope } = this.#settings
-    const registration = await navigator.serviceWorker.register(worker, scope && { scope })
+    const { worker, scope, url } = this.#settings
+    const registration = await navigator.serviceWorker.register(worker, { scope })
     await timely(activated(registration), "The service worker has not started")
     const { vapid_public_key: vapid } = await this.#ask("")
     let subscription = await registration.pushManager.getSubscription()
@@ -134,18 +138,19 @@ export class Belfry {
     }
     for (const name in changes) wish[name] = changes[name] ?? wish[name]
     if (changes.attributes) wish.attributes = { ...record.wish?.attributes, ...changes.attributes }
-    if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription
+    if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous ??= wish.subscription
     wish.subscription = subscription
-    await write({ ...record, url: this.#settings.url, scope: registration.scope, vapid, wish })
+    const endpoints = platformOf(record.url) === platformOf(url) && record.endpoints
+    await this.#write({ ...record, url, vapid, wish, endpoints })
     // The worker registers: it goes on when this page is closed.
     const told = new Promise((done) => (this.#told = done))
-    this.#is("proving")
-    registration.active.postMessage({ belfry: "register" })
+    if (!wish.device_uuid || wish.previous) this.#is("proving")
+    registration.active.postMessage({ belfry: "register", namesUser: changes.custom_user_id !== undefined })
     const { error, status } = await timely(told, "The subscription has not been proven")
     // The push service has ended it: another one, once.
     if (status === 422 && !isAgain) {
       await subscription.unsubscribe()
-      return this.#sync(await read(), {}, true)
+      return this.#sync(await this.#read(), {}, true)
     }
     if (error) throw new Error(error)
   }
@@ -153,7 +158,7 @@ export class Belfry {
   #active(answer) {
     if (!answer.error) {
       this.device = answer.device_uuid
-      this.topics = answer.topics
+      this.topics = answer.topics ?? []
       this.#is("active")
     }
     this.#told(answer)
@@ -165,18 +170,43 @@ export class Belfry {
     this.onstate?.(state)
   }
 
-  // The record goes last: until then another call, or the next page load, goes on with it.
-  async #end(state) {
-    const { scope = this.#settings.scope ?? this.#settings.worker, wish: { subscription, device_uuid } = {} } = await read()
-    if (device_uuid) await this.#ask("/registrations/end", { subscription, device_uuid }).catch((error) => {
-      // A server that refuses it has no such device.
-      if (!(error.status < 500)) throw error
-    })
-    const registration = await navigator.serviceWorker.getRegistration(scope)
-    await (await registration?.pushManager.getSubscription())?.unsubscribe()
-    await write({})
+  #gone(state = Notification.permission === "denied" ? "blocked" : "off") {
     this.device = null
     this.#is(state)
+  }
+
+  // The record goes last: until then another call, or the next page load, goes on with it.
+  async #end(state) {
+    const { wish: { subscription, device_uuid } = {} } = await this.#read()
+    if (device_uuid) await this.#ask("/registrations/end", { subscription, device_uuid }).catch((error) => {
+      // A server that refuses it has no such device, unless it has no time.
+      if (!(error.status < 500) || [408, 429].includes(error.status)) throw error
+    })
+    const registration = (await navigator.serviceWorker.getRegistrations()).find(({ scope }) => scope === this.#settings.scope)
+    await (await registration?.pushManager.getSubscription())?.unsubscribe()
+    await this.#write({})
+    registration?.active?.postMessage({ belfry: "ended" })
+    this.#gone(state)
+  }
+
+  // The record of a browser that is subscribed.
+  async #known() {
+    const record = await this.#read()
+    if (record.wish) return record
+    this.#gone()
+    throw new Error("This browser is not subscribed")
+  }
+
+  async #read() {
+    const store = await caches.open("belfry"), { scope, url } = this.#settings
+    // Earlier versions had one record for all workers of a site.
+    const found = await (await store.match(scope + "belfry/record") ?? await store.match("/belfry/record"))?.json() ?? {}
+    return (found.scope ? found.scope === scope : platformOf(found.url) === platformOf(url)) ? found : {}
+  }
+
+  async #write(record) {
+    const store = await caches.open("belfry"), { scope } = this.#settings
+    await store.put(scope + "belfry/record", new Response(JSON.stringify({ ...record, scope })))
   }
 
   async #ask(path, body) {

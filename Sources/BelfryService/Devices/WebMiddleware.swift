@@ -20,16 +20,17 @@ struct WebMiddleware: Sendable {
         errorResponses = ErrorResponses(clock: clock)
     }
 
-    /// Runs a handler for the platform of the key. An error is a response too, with the headers that let the page read it.
+    /// Runs a handler for the platform of the key. An error is a response too, and any page may read why it is refused.
     func answer(
         _ request: Request, _ context: APIContext,
         _ handler: (Request, Platform, WebAccess) async throws -> Response
     ) async throws -> Response {
-        try admit(request, context)
-        let (platform, access) = try await platform(in: context)
-        let origin = try allowedOrigin(of: request, context, access)
+        var origin: String? = "*"
         var response: Response
         do {
+            try admit(request, context)
+            let (platform, access) = try await platform(in: context)
+            origin = try allowedOrigin(of: request, context, access)
             response = try await handler(request, platform, access)
         } catch {
             response = try errorResponses.response(for: error, request, context)

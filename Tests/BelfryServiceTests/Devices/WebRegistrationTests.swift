@@ -152,16 +152,29 @@ import Testing
     @Test func `foreign, missing or mismatched origins and keys are refused`() async throws {
         let rig = try await WebRig()
         let body = #"{"subscription":\#(WebRig.subscription("a"))}"#
-        for origin in ["https://evil.example", "https://shop.example.evil.example", "null", nil] {
-            let answer = try await rig.send(.post, "/registrations", body, origin: origin)
-            #expect(answer.status == 403, "\(answer)")
-            #expect(answer.headers[.accessControlAllowOrigin] == nil)
+        func expect(_ status: Int, origin: String? = WebRig.origin, key: String? = nil) async throws {
+            let answer = try await rig.send(.post, "/registrations", body, origin: origin, key: key)
+            #expect(answer.status == status, "\(answer)")
+            #expect(answer.headers[.accessControlAllowOrigin] == "*", "a page has to be able to read it")
         }
-        let other = RegistrationKey(for: rig.platform.uuid, random: UUID()).text
-        #expect(try await rig.send(.post, "/registrations", body, key: other).status == 404)
+        for origin in ["https://evil.example", "https://shop.example.evil.example", "null", nil] {
+            try await expect(403, origin: origin)
+        }
+        try await expect(404, key: RegistrationKey(for: rig.platform.uuid, random: UUID()).text)
         try await rig.store.setWebAccess(of: rig.platform.key, to: nil)
-        #expect(try await rig.send(.post, "/registrations", body).status == 404)
+        try await expect(404)
         #expect(rig.service.proofs.isEmpty)
+    }
+
+    @Test func `a page reads how long to wait`() async throws {
+        let rig = try await WebRig()
+        let limiter = RequestLimiter(
+            options: RequestLimiter.Options(limits: [.browsers: RateLimit(perSecond: 1, burst: 1)]), clock: rig.clock)
+        #expect(try await rig.send(.get, limiter: limiter).headers[.accessControlAllowOrigin] == WebRig.origin)
+        let answer = try await rig.send(.get, limiter: limiter)
+        #expect(answer.status == 429 && answer.headers[.retryAfter] != nil, "\(answer)")
+        #expect(answer.headers[.accessControlAllowOrigin] == "*")
+        #expect(answer.headers[.accessControlExposeHeaders] == "retry-after")
     }
 
     @Test func `a browser's preflight learns what a page may do`() async throws {

@@ -3,7 +3,11 @@
     Scripts/sdk-browser BELFRY [NAME …]    runs all tests, or those whose names contain one of the words
 """
 
+import base64
+import hashlib
+import hmac
 import json
+import os
 import sys
 import traceback
 import urllib.request
@@ -11,7 +15,7 @@ import urllib.request
 import five_minutes
 import http_ece
 from cryptography.hazmat.primitives.asymmetric import ec
-from push_service import unb64
+from push_service import b64, unb64
 from rig import Rig
 
 
@@ -110,12 +114,34 @@ def a_worker_that_was_updated_goes_on(rig):
 
 
 def another_vapid_key_makes_another_subscription_of_the_same_device(rig):
+    rig.clear()
+    rig.ask("unsubscribe()")
+    assert rig.ask("subscribe({ topics: ['news'], welcome: { title: 'Welcome' } })") == ["active", None]
+    assert [one["title"] for one in rig.shown()] == ["Welcome"], rig.shown()
     device = rig.device()
-    rig.server.admin("PUT", f"platforms/{rig.platform}/credentials", {"credentials": rig.credentials()})
-    rig.page()
-    rig.until("it is active again", lambda: rig.state() == "active")
-    assert rig.device() == device
-    assert rig.devices() == {device: True}
+    for is_unconfirmed in (False, True):
+        rig.clear()
+        before = record(rig)
+        if is_unconfirmed:
+            # What the worker leaves that has replaced a lost subscription without the server.
+            rig.browser.script(
+                "const { pushManager } = await navigator.serviceWorker.getRegistration();"
+                "const store = await caches.open('belfry'), record = await (await store.match('/belfry/record')).json();"
+                "await (await pushManager.getSubscription()).unsubscribe();"
+                "const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: record.vapid });"
+                "record.wish = { ...record.wish, previous: record.wish.subscription, subscription };"
+                "await store.put('/belfry/record', Response.json(record))")
+        key = base64.b64encode(b"\1" + os.urandom(31)).decode()
+        rig.server.admin("PUT", f"platforms/{rig.platform}/credentials", {"credentials": {**rig.credentials(), "vapid_key": key}})
+
+        def renewed():
+            rig.page()
+            return record(rig)["vapid"] != before["vapid"] and not record(rig)["wish"]["previous"]
+
+        rig.until("the new subscription is registered", renewed)
+        assert rig.device() == device
+        assert list(rig.devices().values()).count(True) == 1, rig.devices()
+        assert rig.shown() == [], "the welcome is shown once"
     receipt = rig.server.push(rig.app, {"web": {"title": "With the new key"}})
     assert rig.settled(receipt) == {"accepted": 1}
     rig.until("it is shown", rig.shown)
@@ -182,16 +208,23 @@ def a_message_of_another_server_is_decrypted_by_the_browser(rig):
     subscription = answer["subscription"]
     assert answer["state"] == "active" and subscription["endpoint"].startswith(f"{rig.server.url}/wp/"), answer
     assert json.loads(rig.browser.script(ask))["subscription"] == subscription, "it is made once"
-    body = http_ece.encrypt(
-        b'{"title":"Mention","body":"by Eve"}', private_key=ec.generate_private_key(ec.SECP256R1()),
-        dh=unb64(subscription["keys"]["p256dh"]), auth_secret=unb64(subscription["keys"]["auth"]), version="aes128gcm")
-    request = urllib.request.Request(
-        subscription["endpoint"], data=body, method="POST", headers={"TTL": "60", "Content-Encoding": "aes128gcm", "Urgency": "high"})
-    with urllib.request.urlopen(request, timeout=30) as sent:
-        assert sent.status == 201 and sent.headers["TTL"] == "60", sent.headers
-    shown = rig.until("it is shown", rig.shown)
-    assert [(one["title"], one["body"]) for one in shown] == [("Mention", "by Eve")], shown
-    assert rig.service.accepted[-1].body == body, "it was relayed as it came"
+    for text, wanted in ((b'{"title":"Mention","body":"by Eve"}', ("Mention", "by Eve")), (b"{no JSON", (rig.site.origin[7:], "{no JSON"))):
+        rig.clear()
+        body = http_ece.encrypt(
+            text, private_key=ec.generate_private_key(ec.SECP256R1()),
+            dh=unb64(subscription["keys"]["p256dh"]), auth_secret=unb64(subscription["keys"]["auth"]), version="aes128gcm")
+        request = urllib.request.Request(
+            subscription["endpoint"], data=body, method="POST", headers={"TTL": "60", "Content-Encoding": "aes128gcm", "Urgency": "high"})
+        with urllib.request.urlopen(request, timeout=30) as sent:
+            assert sent.status == 201 and sent.headers["TTL"] == "60", sent.headers
+        shown = rig.until("it is shown", rig.shown)
+        assert [(one["title"], one["body"]) for one in shown] == [wanted], shown
+        assert rig.service.accepted[-1].body == body, "it was relayed as it came"
+    device = rig.device()
+    rig.server.admin("DELETE", f"apps/{rig.app}/devices/{device}")
+    rig.page()
+    assert rig.device() != device
+    assert json.loads(rig.browser.script(ask))["subscription"]["endpoint"] != subscription["endpoint"], "it went with its device"
 
 
 def record(rig):
@@ -209,20 +242,107 @@ def attributes_are_kept_until_they_are_confirmed(rig):
 def an_end_that_the_server_does_not_hear_is_none(rig):
     rig.page()
     assert rig.subscribe()["state"] == "active"
-    answer = rig.browser.script(
-        "window.fetch = async () => { throw new TypeError('offline') };"
-        "const { state, error } = await window.belfry.unsubscribe(); return { state, error: String(error) }")
-    assert answer["state"] == "active" and "offline" in answer["error"], answer
+    for answer in ("throw new TypeError('no time')", "return Response.json({ message: 'no time' }, { status: 429 })"):
+        rig.browser.script(f"window.fetch = async () => {{ {answer} }}")
+        assert rig.ask("unsubscribe()") == ["active", "no time"]
     rig.page()
-    rig.until("it is active still", lambda: rig.state() == "active")
-    # A device that the server does not know is ended here all the same.
-    rig.browser.script("window.fetch = async () => Response.json({ message: 'no device' }, { status: 404 })")
-    assert rig.browser.script("return (await window.belfry.unsubscribe()).state") == "off"
+    assert rig.ask("ready") == ["active", None]
+    # What the server knows of no device, or takes no more from this page, is ended here all the same.
+    rig.server.admin("DELETE", f"platforms/{rig.platform}/web")
+    assert rig.ask("unsubscribe()") == ["off", None]
     assert list(rig.settled(rig.server.push(rig.app, {"web": {"title": "To none"}}))) == ["gone"]
+    rig.key = rig.open(rig.platform)
+
+
+def another_sdk(rig, before):
+    """State, error, device and states of an SDK that the page makes in a world that is changed before."""
+    return rig.browser.script(
+        "const [server, platform] = ['server', 'key'].map((name) => new URLSearchParams(location.search).get(name));"
+        f"const {{ Belfry }} = await import(`${{server}}/sdk/web/v1/belfry.js`); {before};"
+        "const belfry = new Belfry({ server, platform }), states = []; belfry.onstate = (state) => states.push(state);"
+        "const { state, error } = await belfry.ready; return [state, error?.message ?? null, belfry.device, states]")
+
+
+def a_registered_browser_is_active_while_the_server_is_away(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    answer = another_sdk(rig, "window.fetch = async () => { throw new TypeError('offline') }")
+    assert answer == ["active", "offline", rig.device(), ["active"]], answer
+
+
+def a_page_without_tls_is_unsupported(rig):
+    rig.page()
+    answer = another_sdk(rig, "for (const part of ['serviceWorker', 'locks']) Object.defineProperty(navigator, part, { value: undefined })")
+    assert answer == ["unsupported", None, None, ["unsupported"]], answer
+
+
+def an_end_is_heard_by_the_other_tabs(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    first = rig.browser.marionette.current_window_handle
+    rig.browser.marionette.switch_to_window(rig.browser.marionette.open(type="tab", focus=True)["handle"])
+    rig.page()
+    assert rig.ask("unsubscribe()") == ["off", None]
+    rig.browser.marionette.switch_to_window(first)
+    rig.until("the tab heard of it", lambda: rig.state() == "off" and rig.device() is None)
+    assert rig.ask("setTopics(['sport'])") == ["off", "This browser is not subscribed"]
+    rig.close_other_tabs()
+
+
+def a_user_stays_when_the_shared_secret_is_replaced(rig):
+    def secret():
+        return bytes.fromhex(rig.server.admin("POST", f"apps/{rig.app}/shared-secret", {})["shared_secret"])
+
+    text = b64(b'{"alg":"HS256"}') + "." + b64(b'{"custom_user_id":"emma"}')
+    user = f"{text}.{b64(hmac.new(secret(), text.encode(), hashlib.sha256).digest())}"
+    rig.page()
+    assert rig.ask(f"subscribe({{ user: '{user}' }})") == ["active", None]
+    secret()
+    rig.page()
+    assert rig.ask("ready") == ["active", None]
+    assert rig.server.admin("GET", f"apps/{rig.app}/devices/{rig.device()}")["custom_user_id"] == "emma"
+    state, error = rig.ask(f"setUser('{user}')")
+    assert state == "active" and error.startswith("custom_user_id is signed with another secret"), (state, error)
+    assert rig.ask("unsubscribe()") == ["off", None]
+
+
+def two_platforms_of_one_site_keep_apart(rig):
+    rig.page()
+    rig.ask("unsubscribe()")
+    platform, key = rig.web_platform()
+    keys = {"shop": rig.key, "blog": key}
+    for part in keys:
+        rig.site.worker((rig.site.folder / "belfry-worker.js").read_text(), f"{part}/belfry-worker.js")
+        rig.site.worker((rig.site.folder / "index.html").read_text(), f"{part}/index.html")
+
+    def load(part):
+        rig.page(path=f"{part}/", worker=f"/{part}/belfry-worker.js", key=keys[part])
+
+    load("shop")
+    assert rig.subscribe()["state"] == "active"
+    device = rig.device()
+    # The one record that earlier versions had for all workers of a site.
+    rig.browser.script(
+        "const store = await caches.open('belfry'), { scope, ...record } = await (await store.match('/shop/belfry/record')).json();"
+        "await store.put('/belfry/record', Response.json(record)); await store.delete('/shop/belfry/record')")
+    load("blog")
+    assert (rig.state(), rig.devices(platform)) == ("off", {})
+    assert rig.subscribe()["state"] == "active"
+    assert rig.devices(platform) == {rig.device(): True}
+    load("shop")
+    assert (rig.state(), rig.device()) == ("active", device)
+    load("blog")
+    assert rig.ask("unsubscribe()") == ["off", None]
+    load("shop")
+    assert rig.ask("ready") == ["active", None]
+    assert rig.ask("unsubscribe()") == ["off", None]
+    assert True not in (rig.devices() | rig.devices(platform)).values()
+    rig.browser.script("await (await caches.open('belfry')).delete('/belfry/record')")
 
 
 def a_worker_below_a_path_is_ended_too(rig):
     rig.site.worker((rig.site.folder / "belfry-worker.js").read_text(), "shop/belfry-worker.js")
+    rig.ask("unsubscribe()")
     rig.browser.script("for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister()")
     rig.page(worker="/shop/belfry-worker.js")
     assert rig.subscribe()["state"] == "active"
@@ -254,10 +374,10 @@ def a_click_ends_the_subscription(rig):
     rig.page()
     assert rig.subscribe()["state"] == "active"
     rig.browser.click("unsubscribe")
-    rig.until("the device is inactive", lambda: True not in rig.devices().values())
+    rig.until("it is off", lambda: rig.state() == "off")
+    assert True not in rig.devices().values(), rig.devices()
     assert rig.browser.script(
         "return (await (await navigator.serviceWorker.getRegistration()).pushManager.getSubscription()) === null")
-    assert rig.state() == "off"
 
 
 def the_test_page_subscribes_and_shows_what_arrives(rig):
@@ -290,6 +410,11 @@ TESTS = [
     a_withdrawn_permission_ends_the_device,
     attributes_are_kept_until_they_are_confirmed,
     an_end_that_the_server_does_not_hear_is_none,
+    a_registered_browser_is_active_while_the_server_is_away,
+    a_page_without_tls_is_unsupported,
+    an_end_is_heard_by_the_other_tabs,
+    a_user_stays_when_the_shared_secret_is_replaced,
+    two_platforms_of_one_site_keep_apart,
     a_worker_below_a_path_is_ended_too,
     a_worker_that_does_not_start_is_an_error,
     a_click_ends_the_subscription,

@@ -70,15 +70,20 @@ class Rig:
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         self.service = PushService(self.folder / "push.pem", self.folder / "push.key")
         self.call(self.service.start())
-        self.server = Belfry(belfry, self.folder)
+        self.server = Belfry(belfry, self.folder, settings={"BELFRY_PCF_VERIFY_CUSTOM_USER_ID": "true"})
         self.site = Site(self.folder, self.server.url)
         self.app = self.server.admin("POST", "apps", {"name": "Shop"})["app_uuid"]
-        self.platform = self.server.admin(
-            "POST", f"apps/{self.app}/platforms",
-            {"type": "web", "name": "Web", "credentials": self.credentials()})["platform_uuid"]
-        access = self.server.admin("PUT", f"platforms/{self.platform}/web", {"origins": [self.site.origin]})
-        self.key = access["web"]["registration_key"]
+        self.platform, self.key = self.web_platform()
         self.browser = Firefox(firefox, self.service.ws_port, self.folder / "firefox.log") if firefox else None
+
+    def web_platform(self):
+        made = {"type": "web", "name": "Web", "credentials": self.credentials()}
+        platform = self.server.admin("POST", f"apps/{self.app}/platforms", made)["platform_uuid"]
+        return platform, self.open(platform)
+
+    def open(self, platform):
+        """Lets the pages of the site register browsers, and returns the key for it."""
+        return self.server.admin("PUT", f"platforms/{platform}/web", {"origins": [self.site.origin]})["web"]["registration_key"]
 
     def credentials(self):
         return {"subject": "mailto:push@shop.example", "trust_root": (self.folder / "ca.pem").read_text()}
@@ -95,8 +100,8 @@ class Rig:
 
     # What tests ask.
 
-    def page(self, origin=None, path="", worker=None):
-        asked = f"server={self.server.url}&key={self.key}" + (f"&worker={worker}" if worker else "")
+    def page(self, origin=None, path="", worker=None, key=None):
+        asked = f"server={self.server.url}&key={key or self.key}" + (f"&worker={worker}" if worker else "")
         self.browser.open(f"{origin or self.site.origin}/{path}?{asked}")
         self.until("the page has loaded", lambda: self.browser.script("return window.isLoaded === true"))
 
@@ -105,6 +110,11 @@ class Rig:
         self.browser.click("subscribe")
         self.until("subscribe has answered", lambda: self.browser.script("return window.results.length") > count)
         return self.browser.script("const { state, error } = window.results.at(-1); return { state, error: error && String(error) }")
+
+    def ask(self, call):
+        """What a call of the SDK resolves to: the state, and the text of the error or None."""
+        return self.browser.script(
+            f"const {{ state, error }} = await window.belfry.{call}; return [state, error ? error.message : null]")
 
     def state(self):
         return self.browser.script("return window.belfry.state")
@@ -121,9 +131,9 @@ class Rig:
         platforms = self.server.admin("GET", f"pushes/{receipt}/analytics")["platforms"]
         return platforms[0]["counts"] if platforms else {}
 
-    def devices(self):
-        """The UUIDs of the platform's devices, and whether each is active."""
-        found = self.server.admin("GET", f"apps/{self.app}/devices?platform_uuid={self.platform}")["devices"]
+    def devices(self, platform=None):
+        """The UUIDs of a platform's devices, and whether each is active."""
+        found = self.server.admin("GET", f"apps/{self.app}/devices?platform_uuid={platform or self.platform}")["devices"]
         return {device["device_uuid"]: device["active"] for device in found}
 
     def settled(self, receipt):

@@ -227,7 +227,11 @@ class Belfry(
         val wanted = state.wish?.let { wish -> state.address?.let { Request.of(it, wish, facts, keys) } }
         val (device, sent, left) = Triple(state.device, state.sent, state.left)
         if (left != null) {
-            unlessRefused { client.delete(left) }
+            try {
+                client.delete(left)
+            } catch (error: BelfryError.Unauthorized) {
+                // A platform that is gone has no devices.
+            }
             change { it.copy(left = null) }
             return true
         }
@@ -239,7 +243,7 @@ class Belfry(
         // Servers count events of devices that they know.
         if (device != null && (state.wish == null || wanted?.isOf(device) == false)) unlessRefused { sendEvents() }
         if (device != null && state.wish == null) {
-            unlessRefused { client.delete(device) }
+            client.delete(device)
             change { it.copy(device = null, confirmed = null, sent = null) }
             onChange?.invoke(BelfryChange.Unregistered)
             return true
@@ -253,7 +257,13 @@ class Belfry(
     /** Registers, by the UUID of the device so far: with it the server finds the device on another platform of the application, too. */
     private fun confirm(device: Device?, wanted: Request): String {
         change { it.copy(sent = wanted) }
-        val uuid = client.register(device?.uuid, wanted)
+        val uuid = try {
+            client.register(device?.uuid, wanted)
+        } catch (error: BelfryError.Refused) {
+            // A user that was confirmed, and whose signature counts no more, stays what the server has.
+            if (device == null || !error.reason.startsWith("custom_user_id") || wanted.user != load().confirmed?.user) throw error
+            client.register(device.uuid, wanted.withoutUser())
+        }
         change { state ->
             state.copy(
                 device = Device(uuid, wanted.platform), confirmed = wanted, confirmedAt = clock(), sent = null,
@@ -284,7 +294,8 @@ class Belfry(
             try {
                 client.report(batch, device.platform)
             } catch (error: BelfryError.Refused) {
-                // The same batch would be refused for ever.
+                // The same batch would be refused for ever. Other refusals are of something before the server.
+                if (error.status != 400 && error.status != 413) throw error
             }
             change { it.copy(events = it.events.drop(batch.size)) }
         }

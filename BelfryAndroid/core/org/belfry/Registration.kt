@@ -2,6 +2,7 @@ package org.belfry
 
 import java.util.Locale
 import java.util.TimeZone
+import org.json.JSONObject
 
 /** What an app wants the server to know of its device. */
 data class Registration(
@@ -47,6 +48,11 @@ data class DeviceFacts(
 internal data class Request(val platform: Platform, val token: String, val body: String) {
     /** Whether it is for the platform of a device, whatever secret that had. */
     fun isOf(device: Device?): Boolean = platform.uuid == device?.platform?.uuid
+
+    val user: String? get() = JSONObject(body).text("custom_user_id")
+
+    /** The request without its user: the server keeps the one that it has. */
+    fun withoutUser(): Request = copy(body = JSONObject(body).apply { remove("custom_user_id") }.toString())
 
     companion object {
         fun of(address: Address, wish: Registration, facts: DeviceFacts, keys: MessageKeys): Request {
