@@ -198,6 +198,11 @@ import Testing
                 return
             }
             #expect(words.contains("key in the Firebase project is missing or wrong"), "\(words)")
+            #expect(fixture.provider.isProvenByAcceptanceAlone)
+            #expect(await fixture.provider.test() == .works)
+            #expect(await fixture.provider.refusesCredentials() == nil)
+            simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("PERMISSION_DENIED"))))
+            #expect(await fixture.provider.refusesCredentials() == true)
         }
     }
 

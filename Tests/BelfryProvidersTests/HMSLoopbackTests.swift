@@ -85,12 +85,9 @@ import Testing
     @Test func `v3 refusals of us bar, refusals of devices stay theirs`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             for (cause, expected) in [
-                ("noRight", Outcome.credentialsRefused("HMS answered noRight")),
-                ("noPushTypeRight", .credentialsRefused("HMS answered noPushTypeRight")),
-                (
-                    "noRightToSendThisLiveNotificationEvent",
-                    .credentialsRefused("HMS answered noRightToSendThisLiveNotificationEvent")
-                ), ("appinfoError", .credentialsRefused("HMS answered appinfoError")),
+                ("noRight", Outcome.refused(.tokenOfAnotherApplication)), ("noPushTypeRight", .refused(.forbidden)),
+                ("noRightToSendThisLiveNotificationEvent", .refused(.forbidden)),
+                ("appinfoError", .credentialsRefused("HMS answered appinfoError")),
                 ("tokenFormatError", .refused(.badToken)),
                 ("countryNotSupport", .refused(.forbidden)), ("tokenPlatformNotSupport", .refused(.forbidden)),
                 ("quiteNew", .refused(.badToken)),
@@ -102,10 +99,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [(BadgeChange.set(5_000), #""badge":{"setNum":99}"#), (.add(100), #""badge":{"addNum":99}"#)])
+    func `a badge shows no more than Huawei takes`(badge: BadgeChange, sent: String) async throws {
+        try await Self.with(.v3) { simulator, fixture in
+            var content = SharedFieldsLoopbackTests.content
+            content.badge = badge
+            #expect(await fixture.send(["a"], content: content) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload)
+            #expect(payload.contains(sent), "\(payload)")
+        }
+    }
+
+    @Test(arguments: ["80200005", "80300036"])
+    func `a refused JWT is signed anew once`(code: String) async throws {
+        try await Self.with(.v3) { simulator, fixture in
+            simulator.script.add(ServiceFault(times: 1, then: .answer(ScriptedAnswer(code))))
+            #expect(await fixture.send(["a"]) == [.accepted])
+        }
+    }
+
     @Test func `a service account is tested with a token nobody has`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["belfry-credentials-test"])
             #expect(await fixture.provider.test() == .works)
+            #expect(await fixture.provider.refusesCredentials() == nil)
             simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("80200001"))))
             #expect(await fixture.provider.test() == .refused("HMS answered 80200001"))
         }

@@ -140,6 +140,9 @@ import Testing
         (.tokenExpired, .credentialsRefused("HMS answered 80200003", by: .request)),
         (.noPermission, .credentialsRefused("HMS answered 80300002", by: .request)),
         (.noHighPriority, .credentialsRefused("HMS answered 80300011", by: .request)),
+        (.jwtExpired, .credentialsRefused("HMS answered 80200005", by: .request)),
+        (.jwtTooLong, .credentialsRefused("HMS answered 80300036", by: .request)),
+        (.penalty, .credentialsRefused("HMS answered 80300037", by: .request)),
         (HMSCode("89999999"), .refused(.other)),
     ])
     func `Push Kit's codes, whatever the status`(code: HMSCode, expected: Outcome) {
@@ -175,8 +178,9 @@ import Testing
         let causes: [(HMSCause, Outcome)] = [
             (.unstated, .refused(.badToken)), (.tokenFormat, .refused(.badToken)),
             (HMSCause("new"), .refused(.badToken)), (.country, .refused(.forbidden)), (.platform, .refused(.forbidden)),
-            (.noRight, .credentialsRefused("HMS answered noRight")),
-            (.noPushTypeRight, .credentialsRefused("HMS answered noPushTypeRight")),
+            (.noRight, .refused(.tokenOfAnotherApplication)), (.noPushTypeRight, .refused(.forbidden)),
+            (.noLiveNotificationRight, .refused(.forbidden)),
+            (.penalty, .credentialsRefused("HMS answered disableSendHuaweiMsgBecauseOfPenalty")),
             (.appInformation, .credentialsRefused("HMS answered appinfoError")),
         ]
         for (cause, expected) in causes { #expect(Outcome(HMSAnswer.illegalToken(cause)) == expected) }

@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         ("apns", ["--key-out", "key.p8", "--ca-out", "ca.pem"]),
         ("fcm", ["--credentials-out", "account.json", "--ca-out", "ca.pem"]),
+        ("hms", ["--credentials-out", "account.json", "--ca-out", "ca.pem"]),
     ])
     func `the printed command makes a platform that survives restart`(
         provider: String, options: [String]

@@ -57,6 +57,16 @@ import Testing
         #expect(answers == [.accepted(requestID: "r"), .illegalToken(.noRight)])
     }
 
+    @Test func `each token's cause counts where all are refused`() {
+        let answers = Self.answers(
+            200, Self.responseBody("80300007", #"{\"failure\":2,\"illegalTokens\":{\"noRight\":[\"b\"]}}"#))
+        guard case .rejected(let rejection) = answers[0] else {
+            Issue.record("\(answers)")
+            return
+        }
+        #expect(rejection.code == .allTokensInvalid && answers[1] == .illegalToken(.noRight))
+    }
+
     @Test func `both v3 messages name devices as target`() throws {
         let background = try HMSMessage(background: #"{"k":"v"}"#, timeToLive: 60)
         #expect(background.pushType == 6)
@@ -122,6 +132,7 @@ import Testing
 
     @Test(arguments: [
         (200, responseBody("80200003"), true), (401, responseBody("80200001"), true), (401, "", true),
+        (401, responseBody("80200005"), true), (200, responseBody("80300036"), true),
         (401, responseBody("80300002"), false),
         (200, responseBody("80000000"), false),
     ])

@@ -126,10 +126,11 @@ struct CredentialsJudge: Sendable {
         of burst: [(recipients: [Recipient], outcomes: [Outcome])], _ provider: any Provider
     ) -> [String?: CredentialsVoices] {
         var voices: [String?: CredentialsVoices] = [:]
+        let unheard = CredentialsVoices(isProvenByAcceptanceAlone: provider.isProvenByAcceptanceAlone)
         for (batch, part) in burst.enumerated() {
             for (recipient, outcome) in zip(part.recipients, part.outcomes) {
                 if outcome.isWithheld { continue }
-                voices[provider.service(of: recipient.token), default: CredentialsVoices()]
+                voices[provider.service(of: recipient.token), default: unheard]
                     .add(outcome, of: recipient.device, in: batch)
             }
         }

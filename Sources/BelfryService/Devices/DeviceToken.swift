@@ -14,6 +14,8 @@ package struct DeviceToken: Sendable, Hashable {
     package static let bytesMax = 4_096
     /// APNs tokens are 32 bytes today; Apple asks not to rely on it. Source: "Registering your app with APNs".
     package static let apnsBytesMax = 100
+    /// Ids of broadcast channels are 24 bytes today; Apple names no maximum.
+    private static let channelBytesMax = 255
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -37,8 +39,9 @@ package struct DeviceToken: Sendable, Hashable {
 
     package init(_ text: String, for kind: PlatformKind) throws(InvalidInput) {
         guard !text.isEmpty else { throw Self.invalid("is empty") }
-        guard text.utf8.count <= Self.bytesMax else {
-            throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
+        let bytesMax = kind == .apple(.broadcast) ? Self.channelBytesMax : Self.bytesMax
+        guard text.utf8.count <= bytesMax else {
+            throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(bytesMax)")
         }
         bytes =
             switch kind.traits.tokens {

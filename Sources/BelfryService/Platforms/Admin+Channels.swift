@@ -18,25 +18,41 @@ extension Admin {
 
         /// All channels of the provider, created here or elsewhere.
         private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            try Response(ChannelsReply(channels: try await factory.channels.channels(on: platform)))
+            let channels = try await asking(call, application) { try await $0.channels(on: platform) }
+            return try Response(ChannelsReply(channels: channels))
         }
 
         private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             guard let storage = try await call.body(as: NewChannelBody.self).storage else {
                 throw InvalidInput.missing("storage")
             }
-            let (channel, device) = try await factory.channels.create(
-                storage, on: platform, of: application, by: call.author)
+            let (channel, device) = try await asking(call, application) {
+                try await $0.create(storage, on: platform, of: application, by: call.author)
+            }
             return try .created(ChannelReply(channel, device: device.uuid))
         }
 
         private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            try Response(ChannelReply(try await factory.channels.channel(try id(call), on: platform)))
+            let id = try self.id(call)
+            let channel = try await asking(call, application) { try await $0.channel(id, on: platform) }
+            return try Response(ChannelReply(channel))
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            try await factory.channels.delete(try id(call), on: platform, of: application, by: call.author)
+            let id = try self.id(call)
+            try await asking(call, application) {
+                try await $0.delete(id, on: platform, of: application, by: call.author)
+            }
             return Response(status: .noContent)
+        }
+
+        /// Holds a share while the provider is asked.
+        private func asking<Value>(
+            _ call: Call, _ application: Application, _ body: (ChannelService) async throws -> Value
+        ) async throws -> Value {
+            try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
+                try await body(factory.channels)
+            }
         }
 
         private func id(_ call: Call) throws -> String {

@@ -10,6 +10,7 @@ package struct CredentialsVoices: Sendable, Hashable {
     package private(set) var words: String?
     /// The sources of the first two refusals that do not repeat each other.
     private var voices: [Source] = []
+    private let isProvenByAcceptanceAlone: Bool
 
     private enum Source: Hashable {
         case device(Key<Device>)
@@ -18,7 +19,9 @@ package struct CredentialsVoices: Sendable, Hashable {
         case shared
     }
 
-    package init() {}
+    package init(isProvenByAcceptanceAlone: Bool = false) {
+        self.isProvenByAcceptanceAlone = isProvenByAcceptanceAlone
+    }
 
     /// - Parameter batch: the place of the device's batch in the burst.
     package mutating func add(_ outcome: Outcome, of device: Key<Device>, in batch: Int) {
@@ -35,7 +38,7 @@ package struct CredentialsVoices: Sendable, Hashable {
                 }
             if voices.count < CredentialsDoubt.voicesMin, !voices.contains(source) { voices.append(source) }
         case .accepted, .moved: isProven = true
-        case .gone, .refused: isProven = isProven || outcome.isOfProvider
+        case .gone, .refused: isProven = isProven || !isProvenByAcceptanceAlone && outcome.isOfProvider
         case .throttled, .failed, .unreachable, .unanswered, .held, .waiting, .skipped: break
         }
     }

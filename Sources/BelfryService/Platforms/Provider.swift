@@ -9,12 +9,16 @@ package protocol Provider: Sendable {
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]]
     /// The push service that the device named, where devices name one; nil where one service serves all.
     func service(of token: DeviceToken) -> String?
+    /// Whether only an accepted message proves the credentials: dead tokens and tests are answered before all of them are used.
+    var isProvenByAcceptanceAlone: Bool { get }
     /// Whether the provider refuses the credentials, asked with a message that reaches no device; nil where such a question proves
     /// nothing, or was not answered.
     func refusesCredentials() async -> Bool?
 }
 
 extension Provider {
+    package var isProvenByAcceptanceAlone: Bool { false }
+
     /// A provider that can put many pushes on a connection together does so itself.
     package func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         await sendEach(pushes)

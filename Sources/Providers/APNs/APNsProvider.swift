@@ -34,14 +34,18 @@ struct APNsProvider: MessageTestedProvider {
 
     var room: Int { client.room }
 
+    /// The test is no broadcast, which needs more than the key.
+    var isProvenByAcceptanceAlone: Bool { use == .broadcast }
+
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         guard use == .broadcast else { return await send([(push, recipients)])[0] }
         let sentAt = clock.now
+        let channels = ParsedRecipients(recipients) { try APNsChannelID($0.text) }
         do {
-            let broadcast = try makeBroadcast(push, recipients)
+            let broadcast = try makeBroadcast(push, to: channels.addresses)
             let answers = await client.broadcast(
                 broadcast, urgent: push.lane == .urgent, deadline: options.deadline)
-            return outcomes(answers, sentAt: sentAt)
+            return channels.outcomes(outcomes(answers, sentAt: sentAt))
         } catch {
             return Outcome.refusals(of: push, recipients, error, logger)
         }
@@ -127,13 +131,13 @@ struct APNsProvider: MessageTestedProvider {
     }
 
     /// A channel that stores nothing takes no expiry, so a push without one gets none.
-    private func makeBroadcast(_ push: Push, _ recipients: [Recipient]) throws -> APNsBroadcast {
+    private func makeBroadcast(_ push: Push, to channels: [APNsChannelID]) throws -> APNsBroadcast {
         let payload = try IOSPayload(push.content, for: use, receiptID: nil, sentAt: clock.now)
         let apple = push.content.apple
         return try APNsBroadcast(
             bundleID: topic, priority: apple?.priority.map(APNsPriority.init) ?? .immediate,
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? 0, payload: payload.bytes,
-            channels: try recipients.map { try APNsChannelID(String(decoding: $0.token.bytes, as: UTF8.self)) })
+            channels: channels)
     }
 
     private static func seconds(_ moment: Instant?) -> Int64? { moment.map { $0.milliseconds / 1_000 } }

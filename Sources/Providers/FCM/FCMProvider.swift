@@ -41,10 +41,13 @@ struct FCMProvider: MessageTestedProvider {
 
     var room: Int { client.room }
 
+    /// Firebase's key for another system is used after a look at the token alone.
+    var isProvenByAcceptanceAlone: Bool { kind.isApple || kind == .webFCM }
+
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         guard kind == .fcmTopic else { return await send([(push, recipients)])[0] }
         let now = clock.now
-        let topics = ParsedRecipients(recipients) { try FCMAudience(String(decoding: $0.token.bytes, as: UTF8.self)) }
+        let topics = ParsedRecipients(recipients) { try FCMAudience($0.text) }
         do {
             let batch = try FCMBatch(
                 message: FCMMessage(toTopics: push, on: kind, now: now), audiences: topics.addresses)

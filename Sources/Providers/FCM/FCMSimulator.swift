@@ -1,5 +1,4 @@
 import CryptoExtras
-import FoundationEssentials
 import Synchronization
 
 /// Google's side: an access token for a signed assertion, and HTTP v1.
@@ -309,7 +308,7 @@ enum FCMAnswers {
     }
 }
 
-/// Both halves of a Google service account: the key that signs assertions and the key that verifies them.
+/// Both halves of a service account, of Google or Huawei: the key that signs assertions and the key that verifies them.
 package struct ServiceAccount: Sendable {
     package let email: String
     package let keyID: String
@@ -329,22 +328,17 @@ package struct ServiceAccount: Sendable {
         self.key = try ownKey ? _RSA.Signing.PrivateKey(keySize: .bits2048) : Self.sharedKey.get()
     }
 
-    /// The account in the file of an earlier start; nil when it is none of this project's.
+    /// The account in the file of an earlier start, of either form; nil when it is none of this project's.
     package init?(projectID: String, json: String) {
-        guard let read = try? JSONDecoder().decode(Written.self, from: Data(json.utf8)), read.project_id == projectID,
-            let key = try? _RSA.Signing.PrivateKey(pemRepresentation: read.private_key)
+        guard let read = JSON(Array(json.utf8)), read["project_id"]?.string == projectID,
+            let keyID = (read["private_key_id"] ?? read["key_id"])?.string,
+            let email = (read["client_email"] ?? read["sub_account"])?.string,
+            let pem = read["private_key"]?.string, let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem)
         else { return nil }
         self.projectID = projectID
-        keyID = read.private_key_id
-        email = read.client_email
+        self.keyID = keyID
+        self.email = email
         self.key = key
-    }
-
-    private struct Written: Decodable {
-        let project_id: String
-        let private_key_id: String
-        let private_key: String
-        let client_email: String
     }
 
     package var privateKeyPEM: String { key.pkcs8PEMRepresentation }
@@ -356,6 +350,14 @@ package struct ServiceAccount: Sendable {
         "private_key":\((privateKeyPEM + "\n").quoted),"client_email":\(email.quoted),\
         "client_id":"100000000000000000001","auth_uri":"https://accounts.google.com/o/oauth2/auth",\
         "token_uri":\(tokenURL.quoted),"universe_domain":"googleapis.com"}
+        """
+    }
+
+    /// The file of Huawei's API console.
+    package var huaweiJSON: String {
+        """
+        {"project_id":\(projectID.quoted),"key_id":\(keyID.quoted),\
+        "private_key":\((privateKeyPEM + "\n").quoted),"sub_account":\(email.quoted)}
         """
     }
 }

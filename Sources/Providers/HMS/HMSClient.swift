@@ -189,7 +189,7 @@ struct HMSServiceAccountKey: Sendable {
 public enum HMSAnswer: Sendable, Hashable {
     /// It was accepted. It may still never reach the device.
     case accepted(requestID: String)
-    /// Others of the same request were accepted, this token was not.
+    /// This token was not accepted, whatever others of the same request were.
     case illegalToken(HMSCause)
     /// The whole request was not accepted.
     case rejected(HMSRejection)
@@ -201,9 +201,9 @@ public enum HMSAnswer: Sendable, Hashable {
     case unknown(OutboundFault)
 }
 
-/// Why one token of several was not accepted. v1 and v2 name no reason.
+/// Why a token was not accepted. v1 and v2 name no reason.
 ///
-/// Source: Huawei, Push Kit for HarmonyOS, "Response codes", 80100000.
+/// Source: Huawei, Push Kit for HarmonyOS, "Response codes", 80100000 and 80300007.
 public struct HMSCause: Sendable, Hashable, CustomStringConvertible {
     public let text: String
 
@@ -219,6 +219,7 @@ public struct HMSCause: Sendable, Hashable, CustomStringConvertible {
     public static let appInformation = Self("appinfoError")
     public static let country = Self("countryNotSupport")
     public static let platform = Self("tokenPlatformNotSupport")
+    public static let penalty = Self("disableSendHuaweiMsgBecauseOfPenalty")
 }
 
 public struct HMSRejection: Sendable, Hashable {
@@ -260,11 +261,14 @@ public struct HMSCode: Sendable, Hashable, CustomStringConvertible {
     public static let badBody = Self("80100018")
     public static let authenticationFailed = Self("80200001")
     public static let tokenExpired = Self("80200003")
+    public static let jwtExpired = Self("80200005")
     public static let noPermission = Self("80300002")
     public static let allTokensInvalid = Self("80300007")
     public static let tooLarge = Self("80300008")
     public static let tooManyTokens = Self("80300010")
     public static let noHighPriority = Self("80300011")
+    public static let jwtTooLong = Self("80300036")
+    public static let penalty = Self("80300037")
     public static let tokenServer = Self("80600003")
     public static let internalError = Self("81000001")
 }
@@ -283,24 +287,23 @@ extension HMSAnswer {
     private static func answers(_ response: OutboundResponse, _ tokens: some Collection<[UInt8]>) -> [HMSAnswer] {
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
         let accepted = HMSAnswer.accepted(requestID: body?.requestID ?? "")
+        let illegal = body?.illegalTokens ?? [:]
         switch body?.code.map({ HMSCode($0) }) {
         case .success?: return all(tokens, accepted)
-        case .partial?:
-            guard let illegal = body?.illegalTokens, !illegal.isEmpty else {
-                return all(
-                    tokens,
-                    .unknown(OutboundFault(.unreadable, "some tokens are illegal, and the answer does not say which")))
-            }
-            return tokens.map { token in illegal[token].map { .illegalToken($0) } ?? accepted }
+        case .partial? where illegal.isEmpty:
+            return all(
+                tokens,
+                .unknown(OutboundFault(.unreadable, "some tokens are illegal, and the answer does not say which")))
+        case .partial?: return tokens.map { token in illegal[token].map { .illegalToken($0) } ?? accepted }
         case nil where response.status == 200:
             return all(tokens, .unknown(OutboundFault(.unreadable, "the answer holds no result code")))
         case let code:
-            return all(
-                tokens,
-                .rejected(
-                    HMSRejection(
-                        status: response.status, code: code, retryAfter: response.headers.retryAfter(),
-                        words: Outbound.words(in: response.body))))
+            let rejected = HMSAnswer.rejected(
+                HMSRejection(
+                    status: response.status, code: code, retryAfter: response.headers.retryAfter(),
+                    words: Outbound.words(in: response.body)))
+            guard code == .allTokensInvalid else { return all(tokens, rejected) }
+            return tokens.map { token in illegal[token].map { .illegalToken($0) } ?? rejected }
         }
     }
 
@@ -312,7 +315,7 @@ extension HMSAnswer {
     static func refusesToken(_ response: OutboundResponse) -> Bool {
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
         guard let code = body?.code.map({ HMSCode($0) }) else { return response.status == 401 }
-        return code == .authenticationFailed || code == .tokenExpired
+        return [.authenticationFailed, .tokenExpired, .jwtExpired, .jwtTooLong].contains(code)
     }
 }
 

@@ -92,7 +92,7 @@ public struct HMSNotification: Sendable, Hashable {
     /// An object of JSON.
     fileprivate let json: [UInt8]
 
-    /// The number on the app's icon. Source: Push Kit for HarmonyOS, "Notification badge".
+    /// The number on the app's icon, 99 at most. Source: Push Kit for HarmonyOS, "Notification badge".
     public enum Badge: Sendable, Hashable {
         case set(Int)
         case add(Int)

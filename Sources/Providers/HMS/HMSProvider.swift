@@ -20,6 +20,9 @@ struct HMSProvider: PostingProvider, MessageTestedProvider {
             dependencies.routes.trusted(for: .hms), credentials: opened, configuration: try credentials.address())
     }
 
+    /// v3 refuses the app behind a token, and the test's token has none.
+    var isProvenByAcceptanceAlone: Bool { isServiceAccount }
+
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         let message = try HMSMessage(push, forHarmonyOS: isServiceAccount, now: clock.now)
         let answers = await client.send(
@@ -88,8 +91,8 @@ extension HMSNotification.Badge {
     fileprivate init(_ change: BadgeChange) {
         self =
             switch change {
-            case .set(let number): .set(Int(number))
-            case .add(let number): .add(Int(number))
+            case .set(let number): .set(Int(min(number, 99)))
+            case .add(let number): .add(Int(min(number, 99)))
             }
     }
 }
@@ -121,9 +124,9 @@ extension Outcome {
     /// Errors about our credentials become `credentialsRefused`; every other error concerns the device alone.
     private init(_ cause: HMSCause) {
         switch cause {
-        case .noRight, .noPushTypeRight, .noLiveNotificationRight, .appInformation:
-            self = .credentialsRefused("HMS answered \(cause)")
-        case .country, .platform: self = .refused(.forbidden)
+        case .appInformation, .penalty: self = .credentialsRefused("HMS answered \(cause)")
+        case .noRight: self = .refused(.tokenOfAnotherApplication)
+        case .noPushTypeRight, .noLiveNotificationRight, .country, .platform: self = .refused(.forbidden)
         // Also reported for a token of another app: never a reason to deactivate.
         default: self = .refused(.badToken)
         }
@@ -138,7 +141,8 @@ extension Outcome {
         case .tooLarge?: self = .refused(.payloadTooLarge)
         case .badParameters?, .tokenCount?, .badStructure?, .badBody?, .tooManyTokens?: self = .refused(.other)
         case .tooManyTopicMessages?: self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
-        case .authenticationFailed?, .tokenExpired?, .noPermission?, .noHighPriority?:
+        case .authenticationFailed?, .tokenExpired?, .jwtExpired?, .jwtTooLong?, .noPermission?, .noHighPriority?,
+            .penalty?:
             self = .credentialsRefused("HMS answered \(rejection.code?.text ?? "")")
         case .tokenServer?, .internalError?: self = .failed(retryAfter: Self.wait(rejection.retryAfter))
         default: self.init(hmsStatus: rejection)

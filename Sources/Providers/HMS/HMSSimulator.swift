@@ -101,7 +101,7 @@ package final class HMSService: SimulatedService {
 
     private func refusal(of request: ServiceRequest, _ version: String, _ context: ServiceContext) -> HMSCode? {
         guard let token = request.bearer else { return .authentication }
-        if version == "v3" { return isSigned(token, at: context.seconds) ? nil : .authentication }
+        if version == "v3" { return complaint(aboutJWT: token, at: context.seconds) }
         switch accessTokens.find(token, at: context.now) {
         case .good: return nil
         case .expired: return .expired
@@ -110,7 +110,7 @@ package final class HMSService: SimulatedService {
     }
 
     /// Source: developer.huawei.com, "Service account authentication": a JWT with PS256, an hour long at most.
-    private func isSigned(_ jwt: String, at now: Int64) -> Bool {
+    private func complaint(aboutJWT jwt: String, at now: Int64) -> HMSCode? {
         let parts = jwt.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap(JSON.init),
             let claims = Base64URL.decode(parts[1]).flatMap(JSON.init), let signature = Base64URL.decode(parts[2]),
@@ -118,10 +118,11 @@ package final class HMSService: SimulatedService {
             claims["iss"]?.string == account.email,
             claims["aud"]?.string == "https://oauth-login.cloud.huawei.com/oauth2/v3/token",
             let issued = claims["iat"]?.integer, let expires = claims["exp"]?.integer,
-            issued <= now + AssertionCheck.skewMaxSeconds, expires > now, expires - issued <= 3600
-        else { return false }
-        return account.key.publicKey.isValidSignature(
-            .init(rawRepresentation: signature), for: Array("\(parts[0]).\(parts[1])".utf8), padding: .PSS)
+            issued <= now + AssertionCheck.skewMaxSeconds, expires - issued <= 3600,
+            account.key.publicKey.isValidSignature(
+                .init(rawRepresentation: signature), for: Array("\(parts[0]).\(parts[1])".utf8), padding: .PSS)
+        else { return .authentication }
+        return expires > now ? nil : .jwtExpired
     }
 
     /// Huawei writes slashes with a backslash before them.
@@ -238,7 +239,9 @@ struct HMSMessage {
         guard isWhole, notification["clickAction"]?["actionType"] != nil,
             image == nil || image?.string?.hasPrefix("https://") == true
         else { return .parameters }
-        return nil
+        let badge = notification["badge"]
+        let isShowable = 1...99 ~= badge?["addNum"]?.integer ?? 1 && 0...99 ~= badge?["setNum"]?.integer ?? 0
+        return isShowable ? nil : .structure
     }
 
     /// Source: developer.huawei.com, "Scenario-based messages", `Notification`.
@@ -293,21 +296,24 @@ enum HMSCode: String, CaseIterable {
     case body = "80100018"
     case authentication = "80200001"
     case expired = "80200003"
+    case jwtExpired = "80200005"
     case noPermission = "80300002"
     case allTokensInvalid = "80300007"
     case tooLarge = "80300008"
     case tokenLimit = "80300010"
     case noHighPriority = "80300011"
+    case jwtLife = "80300036"
+    case penalty = "80300037"
     case tokenService = "80600003"
     case internalError = "81000001"
 
     var status: Int {
         switch self {
         case .success, .partial, .topicRate, .noPermission, .allTokensInvalid, .tooLarge, .tokenLimit, .noHighPriority,
-            .tokenService:
+            .jwtLife, .penalty, .tokenService:
             200
         case .parameters, .tokenCount, .structure, .ttl, .collapseKey, .sensitive, .body: 400
-        case .authentication, .expired: 401
+        case .authentication, .expired, .jwtExpired: 401
         case .internalError: 500
         }
     }
@@ -326,11 +332,14 @@ enum HMSCode: String, CaseIterable {
         case .body: "Invalid message body"
         case .authentication: "OAuth authentication error"
         case .expired: "OAuth token expired"
+        case .jwtExpired: "Jwt token expired"
         case .noPermission: "The current app does not have the permission to send messages"
         case .allTokensInvalid: "All tokens are invalid"
         case .tooLarge: "The message body size exceeds the default value"
         case .tokenLimit: "The number of tokens in the message body exceeds the default value"
         case .noHighPriority: "You are not authorized to send high-priority notification messages"
+        case .jwtLife: "JWT expire period over threshold"
+        case .penalty: "Disable send huawei msg because of penalty"
         case .tokenService: "Failed to request the OAuth service"
         case .internalError: "System inner error"
         }

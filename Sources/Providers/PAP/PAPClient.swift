@@ -155,11 +155,11 @@ public struct PAPError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The result of one push.
 public enum PAPAnswer: Sendable, Hashable {
-    /// The gateway's code, in an answer of 200.
+    /// The gateway's code, in an answer of 2xx.
     ///
     /// - Parameter description: visible ASCII.
     case result(code: Int, description: String)
-    /// An answer without a code, 200 or other.
+    /// An answer without a code, or other than 2xx.
     ///
     /// - Parameter words: the gateway's sentence for people, in visible ASCII.
     case rejected(status: Int, retryAfter: Duration?, words: String? = nil)
@@ -181,7 +181,7 @@ extension PAPAnswer {
     /// Reads an answer of any bytes; only `response-result` and `badmessage-response` count, wherever they are. Source:
     /// WAP-247 PAP §9.2.
     public init(_ response: OutboundResponse) {
-        if response.status == 200, let element = PAPElement(in: response.body), let code = element.code {
+        if 200..<300 ~= response.status, let element = PAPElement(in: response.body), let code = element.code {
             self = .result(code: code, description: Outbound.plain((element.attributes["desc"] ?? "").utf8))
         } else {
             self = .rejected(

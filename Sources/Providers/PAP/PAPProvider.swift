@@ -68,7 +68,7 @@ extension Outcome {
             self.init(papCode: code, sentAt: sentAt)
             self = saying("code \(code)", words)
         // Not an answer of the protocol; the message may have been accepted.
-        case .rejected(200, _, _): self = .unanswered
+        case .rejected(200..<300, _, _): self = .unanswered
         case .rejected(401, _, let words), .rejected(403, _, let words):
             self = .credentialsRefused("the push gateway refuses the application's password").saying("", words)
         case .rejected(let status, let retryAfter, let words):

@@ -3,8 +3,6 @@ import Synchronization
 
 /// BlackBerry's side: PAP over HTTP, with the result as XML in a 200.
 package final class PAPService: SimulatedService {
-    package static let habits = HTTPHabits()
-
     private let configuration: PAPConfiguration
     /// Push ids seen, which identify a second copy.
     private let ids = Mutex<Set<String>>([])
@@ -40,12 +38,8 @@ package final class PAPService: SimulatedService {
     }
 
     package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
-        guard request.path == "/mss/PD_pushRequest", request.method == "POST" else {
-            return ServiceReply(ServiceAnswer(404, reason: "NotFound"))
-        }
-        guard isKnown(request.credentials(of: "basic")) else {
-            return ServiceReply(answer(for: "Unauthorized") ?? ServiceAnswer(401))
-        }
+        guard request.path == "/mss/PD_pushRequest", request.method == "POST" else { return refuse("NotFound") }
+        guard isKnown(request.credentials(of: "basic")) else { return refuse("Unauthorized") }
         guard let type = request.field("content-type"), let body = Multipart(contentType: type, body: request.body),
             body.parts.count == 2, body.parts[0].fields["content-type"]?.hasPrefix("application/xml") == true,
             let push = PAPPush(String(decoding: body.parts[0].body, as: UTF8.self)),

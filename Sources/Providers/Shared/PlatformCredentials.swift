@@ -100,13 +100,14 @@ package protocol DrainableProvider: Provider {
     func shutdown(within deadline: Duration) async
 }
 
-/// A provider whose `test` is a message to a device that does not exist, so that its answer proves what others get.
+/// A provider whose `test` is a message to a device that does not exist, so that a refusal proves what others get, and any other answer
+/// too unless only acceptance proves the credentials.
 protocol MessageTestedProvider: DrainableProvider {}
 
 extension MessageTestedProvider {
     package func refusesCredentials() async -> Bool? {
         switch await test() {
-        case .works: false
+        case .works: isProvenByAcceptanceAlone ? nil : false
         case .refused: true
         case .unknown: nil
         }

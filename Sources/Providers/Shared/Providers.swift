@@ -102,6 +102,8 @@ private struct CountedProvider: Provider {
 
     func service(of token: DeviceToken) -> String? { provider.service(of: token) }
 
+    var isProvenByAcceptanceAlone: Bool { provider.isProvenByAcceptanceAlone }
+
     /// nil where the provider says nothing in time: a burst is sent and not settled meanwhile, and its lease runs.
     func refusesCredentials() async -> Bool? {
         await clock.result(within: .seconds(5)) { [provider, delivery] in

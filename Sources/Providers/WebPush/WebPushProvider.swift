@@ -15,7 +15,7 @@ struct WebPushProvider: PostingProvider {
     private let clock: any WallClock
     private let options: PostingOptions
 
-    /// The time to live in seconds. It is that of Android, for which PCF named a figure.
+    /// The longest time to live in seconds, and that of a push without an expiry: Android's, for which PCF named a figure.
     private static let lifetime = 2_419_200
 
     init(_ credentials: WebPushPlatformCredentials, with dependencies: ProviderDependencies) throws {
@@ -38,7 +38,7 @@ struct WebPushProvider: PostingProvider {
         let sentAt = clock.now
         let template = try ContentTemplate(push.content)
         let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
-        let ttl = push.webLifetime(at: sentAt) ?? Self.lifetime
+        let ttl = min(push.webLifetime(at: sentAt) ?? Self.lifetime, Self.lifetime)
         let (topic, urgency) = (push.webTopic, WebPushUrgency(rawValue: push.webUrgency.rawValue) ?? .normal)
         let message =
             if let ciphertext = push.content.ciphertext {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BelfryServer
+import BelfryService
 import BelfrySimulators
 import Foundation
 import NIOPosix
@@ -138,6 +139,22 @@ struct SimulatorOptions: ParsableArguments {
         for fact in facts(simulator) { print("\(fact.name) \(fact.value)") }
         while true { try await Task.sleep(for: .seconds(3_600)) }
     }
+
+    /// The account in the file of an earlier start.
+    func account(of projectID: String) -> ServiceAccount? {
+        SimulatorFiles.contents(of: credentialsOut).flatMap { ServiceAccount(projectID: projectID, json: $0) }
+    }
+
+    /// The command that makes a platform of the files; none unless both are written.
+    func creation(of kind: PlatformKind, name: String, endpoint: String) -> [(name: String, value: String)] {
+        guard let caOut, let account = credentialsOut else { return [] }
+        let line = SimulatorFiles.creation(
+            of: kind.rawValue, name: name,
+            credentials: [
+                ("service_account", "@\(account)"), ("endpoint", endpoint), ("trust_root", "@\(caOut)"),
+            ])
+        return [("create", line)]
+    }
 }
 
 struct SimulateFCM: AsyncParsableCommand {
@@ -155,26 +172,14 @@ struct SimulateFCM: AsyncParsableCommand {
             configuration.deviceMessagesPerMinute = nil
             configuration.deviceMessagesPerHour = nil
         }
-        let known = SimulatorFiles.contents(of: options.credentialsOut)
-        configuration.account = known.flatMap { ServiceAccount(projectID: configuration.projectID, json: $0) }
+        configuration.account = options.account(of: configuration.projectID)
         let options = options
         try await options.play(
             FCMService.self, configuration,
             facts: {
                 [("endpoint", $0.url), ("send", $0.sendURL), ("project-id", $0.projectID)]
-                    + Self.creation(options, endpoint: $0.url)
+                    + options.creation(of: .androidFCM, name: "FCM", endpoint: $0.url)
             }, credentials: { $0.serviceAccountJSON })
-    }
-
-    /// Where the files are written that a platform is made of.
-    private static func creation(_ options: SimulatorOptions, endpoint: String) -> [(name: String, value: String)] {
-        guard let caOut = options.caOut, let account = options.credentialsOut else { return [] }
-        let line = SimulatorFiles.creation(
-            of: "android-fcm", name: "FCM",
-            credentials: [
-                ("service_account", "@\(account)"), ("endpoint", endpoint), ("trust_root", "@\(caOut)"),
-            ])
-        return [("create", line)]
     }
 }
 
@@ -255,15 +260,17 @@ struct SimulateHMS: AsyncParsableCommand {
     @OptionGroup var options: SimulatorOptions
 
     func run() async throws {
+        var configuration = HMSSimulator.Configuration()
+        configuration.account = options.account(of: configuration.projectID)
+        let (options, known) = (self.options, configuration.credentials)
         try await options.play(
-            HMSService.self,
-            facts: { simulator in
-                let credentials = HMSSimulator.Configuration().credentials
-                return [
-                    ("send", simulator.sendURL()), ("send-v3", simulator.sendURL("v3")), ("token", simulator.tokenURL),
-                    ("client-id", credentials.clientID), ("client-secret", credentials.clientSecret),
-                ]
-            }, credentials: { $0.service.account.json(tokenURL: $0.tokenURL) })
+            HMSService.self, configuration,
+            facts: {
+                [
+                    ("send", $0.sendURL()), ("send-v3", $0.sendURL("v3")), ("token", $0.tokenURL),
+                    ("client-id", known.clientID), ("client-secret", known.clientSecret),
+                ] + options.creation(of: .huawei, name: "HMS", endpoint: $0.url)
+            }, credentials: { $0.service.account.huaweiJSON })
     }
 }
 

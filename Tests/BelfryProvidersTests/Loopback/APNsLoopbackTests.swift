@@ -308,9 +308,12 @@ import Testing
             let gone = try await adminService.createChannel(.latest, on: platform)
             try await adminService.deleteChannel(gone.id, on: platform)
             let outcomes = await running.fixture.send(
-                [plain.id, keeping.id, gone.id], content: try Self.apple(Self.goal), expiresIn: .seconds(600))
+                [plain.id, keeping.id, gone.id, String(repeating: "x", count: 256)],
+                content: try Self.apple(Self.goal), expiresIn: .seconds(600))
             #expect(
-                outcomes == [.refused(.badExpiration), .accepted, .gone(since: running.fixture.clock.now)])
+                outcomes == [
+                    .refused(.badExpiration), .accepted, .gone(since: running.fixture.clock.now), .refused(.badToken),
+                ])
         }
     }
 
@@ -413,6 +416,8 @@ import Testing
                 ScriptedAnswer(.badDeviceToken), for: [String(repeating: "0", count: 64)])
             let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
             #expect(test == .works)
+            // It is no broadcast, and contradicts no refusal of one.
+            #expect(await running.fixture.provider.refusesCredentials() == (use == .broadcast ? nil : false))
             #expect(running.simulator.ledger.totals().told == 0)
         }
     }

@@ -34,6 +34,8 @@ extension PostedLoopbackTests {
                         (ScriptedAnswer(status: 408), .failed(retryAfter: nil)),
                         (ScriptedAnswer(status: 418), .refused(.other)),
                         (ScriptedAnswer(status: 200, body: "<html>"), .unanswered),
+                        (ScriptedAnswer("1001", status: 202), .accepted), (ScriptedAnswer("2002", status: 202), gone),
+                        (ScriptedAnswer(status: 202, body: "<html>"), .unanswered),
                     ]
                 let own = PAPConfiguration()
                 var entered = [

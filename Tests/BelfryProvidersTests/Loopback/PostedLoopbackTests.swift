@@ -117,8 +117,8 @@ import WebPush
                     for: .init(endpoint: browser.endpoint, p256dh: browser.p256dh, auth: browser.auth))
                 let text = Data(sealed).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
                     .replacing("=", with: "")
-                for (isStored, ttl) in [(true, "60"), (false, "0")] {
-                    var push = providers.push(lasting: .seconds(60))
+                for (isStored, seconds, ttl) in [(true, 60, "60"), (false, 60, "0"), (true, 9_000_000, "2419200")] {
+                    var push = providers.push(lasting: .seconds(seconds))
                     push.content = try Push.Content(
                         stored: Array(
                             #"{"shared":{"collapse_key":"7-news"},"ciphertext":{"webpush":"\#(text)","is_stored":\#(isStored)}}"#

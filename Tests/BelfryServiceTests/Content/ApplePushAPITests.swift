@@ -153,6 +153,10 @@ import Testing
                 "target names devices, topics or users, so everyone cannot be meant"
             ),
             (#"{"channels":["a b"]}"#, "target.channels[0] holds other than visible ASCII"),
+            (
+                #"{"channels":["a","\#(String(repeating: "x", count: 256))"]}"#,
+                "target.channels[1] is 256 bytes, the limit is 255"
+            ),
         ])
     func `channels stand alone, by ids that can be some`(target: String, words: String) async throws {
         let server = try await TestAdminServer()
@@ -161,6 +165,24 @@ import Testing
         let reply = try await Self.push(Self.goal, target: target, resources, server)
         #expect(reply.status == 400)
         #expect(reply.text.contains(words), "\(reply)")
+    }
+
+    @Test func `channels are asked for within a share`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        let path = "platforms/\(try await Self.platform(.broadcast, of: resources, server).uuid.lowercased)/channels"
+        let calls: [(HTTPRequest.Method, String, String?)] = [
+            (.get, path, nil), (.post, path, #"{"storage":"latest"}"#), (.get, "\(path)/a", nil),
+            (.delete, "\(path)/a", nil),
+        ]
+        let leases = try (1...4).map { _ in
+            try server.services.shares.take(.tests, for: ShareHolder(resources.application))
+        }
+        for (method, path, body) in calls {
+            #expect(try await server.send(method, path, body).status == 429, "\(method) \(path)")
+        }
+        for lease in leases { lease.end() }
+        #expect(try await server.send(.get, path).status == 200)
     }
 
     @Test func `channels need the one platform that broadcasts`() async throws {

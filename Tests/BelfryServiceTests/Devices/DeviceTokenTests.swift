@@ -36,12 +36,15 @@ import Testing
         #expect(throws: InvalidInput(field: "registration_token", "is empty")) { try DeviceToken("", for: kind) }
     }
 
-    @Test(arguments: [PlatformKind.android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10])
-    func `other tokens are kept unchanged, up to a limit`(kind: PlatformKind) throws {
+    @Test(arguments: [
+        (PlatformKind.android, 4_096), (.androidFCM, 4_096), (.androidBaidu, 4_096), (.huawei, 4_096), (.amazon, 4_096),
+        (.bb10, 4_096), (.apple(.broadcast), 255),
+    ])
+    func `other tokens are kept unchanged, up to a limit`(kind: PlatformKind, limit: Int) throws {
         #expect(try DeviceToken("dXyZ:APA91b_-~", for: kind).text(for: kind) == "dXyZ:APA91b_-~")
-        #expect(try DeviceToken(String(repeating: "x", count: 4_096), for: kind).bytes.count == 4_096)
-        #expect(throws: InvalidInput(field: "registration_token", "is 4097 bytes, the limit is 4096")) {
-            try DeviceToken(String(repeating: "x", count: 4_097), for: kind)
+        #expect(try DeviceToken(String(repeating: "x", count: limit), for: kind).bytes.count == limit)
+        #expect(throws: InvalidInput(field: "registration_token", "is \(limit + 1) bytes, the limit is \(limit)")) {
+            try DeviceToken(String(repeating: "x", count: limit + 1), for: kind)
         }
         for text in ["a b", "ü", "a\n", "\u{7F}"] {
             #expect(throws: InvalidInput.self) { try DeviceToken(text, for: kind) }

@@ -29,6 +29,19 @@ import Testing
     }
 
     @Test(
+        arguments: [.gone(since: nil, said: ProviderWords("404")), .refused(.badToken, said: ProviderWords("400"))]
+            as [Outcome])
+    func `a token's end proves nothing where acceptance alone does`(outcome: Outcome) {
+        var voices = CredentialsVoices(isProvenByAcceptanceAlone: true)
+        for device in 1...3 as ClosedRange<Int64> {
+            voices.add(device == 1 ? outcome : Self.refused, of: Key(device), in: 0)
+        }
+        #expect(!voices.isProven)
+        voices.add(.accepted, of: Key(4), in: 0)
+        #expect(voices.isProven)
+    }
+
+    @Test(
         arguments: [
             .failed(retryAfter: nil), .throttled(retryAfter: nil), .unanswered, .refused(.payloadEmpty),
             .refused(.forbidden, said: ProviderWords("403")), .unreachable(ConnectionFault(.timeout, "")),

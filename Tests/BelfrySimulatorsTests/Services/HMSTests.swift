@@ -114,6 +114,9 @@ import Testing
                 ("0", body(whole), "80000000"), ("99", body(whole), "80100001"), ("0", body(""), "80100001"),
                 ("0", body(whole + #","image":"http://a.example/p""#), "80100001"),
                 ("0", body(whole + #","badge":{"addNum":"many"}"#), "80100001"),
+                ("0", body(whole + #","badge":{"addNum":99,"setNum":0}"#), "80000000"),
+                ("0", body(whole + #","badge":{"addNum":100}"#), "80100003"),
+                ("0", body(whole + #","badge":{"setNum":100}"#), "80100003"),
             ] {
                 let answer = try await fixture.curl.post(
                     fixture.simulator.sendURL("v3"), [("authorization", "Bearer \(jwt)"), ("push-type", type)], body)
@@ -121,6 +124,10 @@ import Testing
             }
             let wrong = try await post(fixture, body(whole), version: "v3")
             #expect(code(wrong) == "80200001")
+            fixture.clock.move(by: 3600)
+            let late = try await fixture.curl.post(
+                fixture.simulator.sendURL("v3"), [("authorization", "Bearer \(jwt)"), ("push-type", "0")], body(whole))
+            #expect(code(late) == "80200005")
         }
     }
 }
