@@ -19,7 +19,7 @@ func pcfBodies(_ bytes: [UInt8]) {
 private func read(_ body: [UInt8], as request: UInt8) throws {
     switch request {
     case UInt8(ascii: "r"): _ = try PCF.RegistrationRequest.parse(body)
-    case UInt8(ascii: "s"): _ = try PCF.PushBody.parse(body, isChange: true).change(at: .zero)
+    case UInt8(ascii: "s"): _ = try PCF.PushBody.parse(body, isChange: true).change(of: nil, at: .zero)
     case UInt8(ascii: "t"): _ = try PCF.TopicRequest.parse(body).topic(at: .zero)
     case UInt8(ascii: "b"): _ = try PCF.TopicBatchRequest.parse(body)
     case UInt8(ascii: "d"): _ = try PCF.TopicDeletion.parse(body)

@@ -1,7 +1,7 @@
 extension Acrobits {
     /// A request to a reporter, in whatever spelling the operator chose.
     struct ReportRequest: Sendable {
-        /// The path behind the key, without slashes around it; still percent-encoded, since a token may hold a slash.
+        /// The path behind the key, without slashes before it; still percent-encoded, since a token may hold a slash.
         var path: Substring = ""
         var query: Substring = ""
         var contentType: String?
@@ -69,15 +69,13 @@ extension Acrobits {
         }
 
         mutating func readBody(_ request: ReportRequest) {
-            guard let first = request.body.first(where: { !Self.blanks.contains($0) }) else { return }
             let type = request.contentType?.lowercased() ?? ""
-            if type.contains("json") || first == UInt8(ascii: "{") { return readMembers(of: request.body) }
+            var reader = JSONReader(request.body)
+            if type.contains("json") || reader.isAtObject() { return readMembers(of: request.body) }
             // What else an app sends is for others: voipbits puts a password there as plain text.
             guard type.isEmpty || type.contains("form-urlencoded") else { return }
-            readParameters(of: Substring(decoding: request.body, as: UTF8.self).drop(while: \.isWhitespace))
+            readParameters(of: String(decoding: request.body, as: UTF8.self).trimmingSpaces)
         }
-
-        private static let blanks = Set(" \r\n\t".utf8)
 
         private mutating func readMembers(of body: [UInt8]) {
             var members: [(String, String)] = []
@@ -96,11 +94,8 @@ extension Acrobits {
         // MARK: Path
 
         mutating func readPath(_ path: Substring) {
-            if let values = template.values(of: path) {
-                for (field, text) in values { takePart(text, as: field, rank: Self.byTemplate) }
-                return
-            }
-            readUsualPath(path)
+            guard !template.path.isEmpty else { return readUsualPath(path) }
+            for (field, text) in template.values(of: path) { takePart(text, as: field, rank: Self.byTemplate) }
         }
 
         private mutating func takePart(_ text: Substring, as field: Field, rank: Int) {
@@ -108,13 +103,17 @@ extension Acrobits {
         }
 
         /// The layouts of the guide and of public receivers: `pushToken/<account>/<selector>/<token>&appid=<app id>`,
-        /// `token/<account>`, `report/<id>/<token>/<app id>`, `sms/device/<id>/<selector>/<token>/<app id>`.
+        /// `token/<account>`, `report/<id>/<token>/<app id>`, `sms/device/<id>/<selector>/<token>/<app id>`. A value that the softphone does not
+        /// have is empty, and keeps its place.
         private mutating func readUsualPath(_ path: Substring) {
             let parts = path.split(separator: "&", maxSplits: 1, omittingEmptySubsequences: false)
             if parts.count == 2 { readParameters(of: parts[1]) }
-            let segments = parts.first.map { $0.split(separator: "/").drop(while: Self.isWord) } ?? []
-            let fields = Self.layout(of: Array(segments))
-            for (segment, field) in zip(segments, fields) { takePart(segment, as: field, rank: Self.byPlace) }
+            let all = parts[0].split(separator: "/", omittingEmptySubsequences: false)
+            let segments = Array(all.drop(while: Self.isWord))
+            guard segments.count < all.count else { return }
+            for (segment, field) in zip(segments, Self.layout(of: segments)) {
+                takePart(segment, as: field, rank: Self.byPlace)
+            }
         }
 
         private static func isWord(_ segment: Substring) -> Bool {
@@ -137,7 +136,7 @@ extension Acrobits {
 
         /// 40 hex digits, a colon, 8 more. Source: the guide's example.
         private static func isSelector(_ segment: Substring) -> Bool {
-            let parts = segment.replacing("%3A", with: ":").split(separator: ":")
+            let parts = String(percentDecoding: segment).split(separator: ":")
             return parts.count == 2 && parts[0].count == 40 && parts[1].count == 8
                 && parts.allSatisfy { $0.allSatisfy(\.isHexDigit) }
         }
@@ -165,9 +164,10 @@ extension Acrobits {
 
         private var contact: SIPContact? {
             if let text = found[.contact]?.text { return SIPContact(text) }
-            return SIPContact(
-                provider: found[.provider]?.text, parameter: found[.providerParameter]?.text,
-                token: found[.providerToken]?.text)
+            guard let provider = found[.provider]?.text, let parameter = found[.providerParameter]?.text,
+                let token = found[.providerToken]?.text
+            else { return nil }
+            return SIPContact(provider: provider, parameter: parameter, token: token)
         }
     }
 }
@@ -184,15 +184,11 @@ struct SIPContact: Sendable, Hashable {
 
     /// From `sip:alice@example.org;pn-provider=…`, also within angle brackets, or the parameters alone. nil without the three.
     init?(_ text: String) {
-        let address = text.split(separator: "<", maxSplits: 1).last ?? ""
-        let parts = address.prefix { $0 != ">" && $0 != "?" }.split(separator: ";")
-        var values: [String: String] = [:]
-        for part in parts {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2 else { continue }
-            values[pair[0].lowercased()] = String(percentDecoding: pair[1], plusIsSpace: false)
-        }
-        self.init(provider: values["pn-provider"], parameter: values["pn-param"], token: values["pn-prid"])
+        let values = Self.parameters(of: text)
+        guard let provider = values["pn-provider"], let parameter = values["pn-param"], let token = values["pn-prid"]
+        else { return nil }
+        self.init(provider: provider, parameter: parameter, token: token)
+        let parts = Self.parts(of: text)
         let scheme = parts.first?.prefix { $0 != ":" }.lowercased()
         guard scheme == "sip" || scheme == "sips", let user = parts.first?.drop(while: { $0 != ":" }).dropFirst(),
             user.contains("@")
@@ -200,11 +196,25 @@ struct SIPContact: Sendable, Hashable {
         account = String(percentDecoding: user.prefix { $0 != "@" && $0 != ":" }, plusIsSpace: false)
     }
 
-    init?(provider: String?, parameter: String?, token: String?) {
-        guard let provider = provider?.lowercased(), let parameter, let token else { return nil }
-        self.provider = provider
+    init(provider: String, parameter: String, token: String) {
+        self.provider = provider.lowercased()
         self.parameter = parameter
         self.token = token
+    }
+
+    /// The parameters of a contact, by their names in small letters.
+    static func parameters(of text: String) -> [String: String] {
+        var values: [String: String] = [:]
+        for part in parts(of: text) {
+            let pair = part.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2 else { continue }
+            values[pair[0].lowercased()] = String(percentDecoding: pair[1], plusIsSpace: false)
+        }
+        return values
+    }
+
+    private static func parts(of text: String) -> [Substring] {
+        (text.split(separator: "<", maxSplits: 1).last ?? "").prefix { $0 != ">" && $0 != "?" }.split(separator: ";")
     }
 
     var isApple: Bool { provider == "apns" || provider == "apns.dev" }

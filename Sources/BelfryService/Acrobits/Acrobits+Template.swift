@@ -88,10 +88,14 @@ extension Acrobits {
             return body.range(of: ")%").map { body.index(before: $0.upperBound) }
         }
 
-        /// The values of a path that is written by the template, still percent-encoded; nil where it is not.
-        func values(of path: Substring) -> [(Field, Substring)]? {
-            guard !self.path.isEmpty else { return nil }
-            var rest = path.last == "/" ? path.dropLast() : path
+        /// The values of a path that is written by the template, still percent-encoded; none where it is not. A slash at its end counts where
+        /// an empty value stands behind it.
+        func values(of path: Substring) -> [(Field, Substring)] {
+            match(path) ?? (path.last == "/" ? match(path.dropLast()) : nil) ?? []
+        }
+
+        private func match(_ path: Substring) -> [(Field, Substring)]? {
+            var rest = path
             var values: [(Field, Substring)] = []
             for (index, piece) in self.path.enumerated() {
                 switch piece {

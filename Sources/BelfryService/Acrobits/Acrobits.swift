@@ -84,15 +84,8 @@ extension AcrobitsCall {
     }
 
     /// Reads a call of the form interface, whose clients may leave the selector out. Source: smsglue.
-    init(form text: Substring) throws(InvalidInput) {
-        var fields: [String: String] = [:]
-        for parameter in text.split(separator: "&") {
-            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { continue }
-            fields[String(percentDecoding: parts[0], plusIsSpace: true)] = String(
-                percentDecoding: parts[1], plusIsSpace: true)
-        }
-        try self.init(fields)
+    init(form text: String) throws(InvalidInput) {
+        try self.init(QueryItems(String(text.trimmingSpaces)).values)
     }
 
     private init(_ fields: [String: String]) throws(InvalidInput) {

@@ -25,8 +25,7 @@ package struct AcrobitsRoutes: Sendable {
 
     package func add(to router: Router<APIContext>) {
         for path in ["\(Acrobits.root)/:key", "\(Acrobits.root)/:key/**"] {
-            router.serve(
-                RouterPath(path), [.get: answer, .post: answer, .put: answer])
+            router.serve(RouterPath(path), [.get: answer, .post: answer, .put: answer, .delete: answer])
         }
     }
 
@@ -96,9 +95,9 @@ package struct AcrobitsRoutes: Sendable {
     }
 
     private static func path(_ request: Request) -> Substring {
-        let parts = request.uri.path.split(separator: "/")
-        guard parts.count > 2 else { return "" }
-        return Substring(parts.dropFirst(2).joined(separator: "/"))
+        var path = request.uri.path[...]
+        for _ in 1...2 { path = path.drop { $0 == "/" }.drop { $0 != "/" } }
+        return path.drop { $0 == "/" }
     }
 }
 

@@ -34,10 +34,11 @@ extension AcrobitsService {
         for place in places {
             guard let token = try? call.token.deviceToken(for: place.platform.kind) else { continue }
             let holder = try await store.holders(of: [token], on: place.platform.key)[token]
-            if let holder {
-                if holder.isActive { return .sent(try await send(call, to: holder.uuid, place)) }
-                dead = place.platform.applicationKey
+            guard let holder else { continue }
+            if holder.isActive, try await !isUseless(holder) {
+                return .sent(try await send(call, to: holder.device, holder.uuid, place))
             }
+            dead = place.platform.applicationKey
         }
         if let dead { return .dead(dead) }
         // An unknown token does not show which of several applications it belongs to.
@@ -46,18 +47,28 @@ extension AcrobitsService {
         let registration = try Registration(
             token: token, about: Device.About(), customUserID: .keep, topics: .keep)
         let device = try await store.register(registration, as: nil, on: place.platform)
-        return .sent(try await send(call, to: device.uuid, place))
+        return .sent(try await send(call, to: device.key, device.uuid, place))
     }
 
-    private func send(_ call: AcrobitsCall, to device: UUID, _ place: Place) async throws -> Push {
+    /// Whether the provider took the token for none, or for one of another app, within the last day.
+    private func isUseless(_ holder: TokenHolder) async throws -> Bool {
+        let known = try await late.answer(of: holder.device, at: clock.now, in: store)
+        return known.map { clock.now < $0.since + TokenGateway.deadFor } ?? false
+    }
+
+    private func send(
+        _ call: AcrobitsCall, to device: Key<Device>, _ uuid: UUID, _ place: Place
+    ) async throws -> Push {
         let payload = AcrobitsPayload(call, template: place.payload)
         let content = try payload.content(for: place.platform.kind)
         // It goes to this platform alone, whatever others could take.
-        try content.check(for: [place.platform.kind], receiptID: device)
+        try content.check(for: [place.platform.kind], receiptID: uuid)
         let request = PushRequest(
-            content: content, target: try Target(devices: [device]),
+            content: content, target: try Target(devices: [uuid]),
             lane: .urgent, expiresAt: clock.now + payload.timeToLive)
-        return try await pushes.send(request, for: place.platform.applicationKey)
+        let push = try await pushes.send(request, for: place.platform.applicationKey)
+        late.note([:], of: [device], to: push.key, at: clock.now)
+        return push
     }
 }
 

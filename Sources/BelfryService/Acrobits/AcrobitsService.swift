@@ -5,6 +5,7 @@ package struct AcrobitsService: Sendable {
     let store: any Store
     let pushes: PushService
     let clock: any WallClock
+    let late = LateVerdicts()
 
     /// The result of a report.
     package enum Result: String, Sendable, Hashable, CaseIterable {

@@ -67,7 +67,7 @@ extension Admin {
         }
 
         private func showSelector(_ call: Call, _ application: Application) async throws -> Response {
-            let selector = (call.text("selector") ?? "").asName
+            let selector = (try call.text("selector") ?? "").asName
             let found = try await factory.store.acrobitsRegistrations(selector: selector, of: application.key)
             guard !found.isEmpty else { throw APIError.missing("selector") }
             return try Response(AcrobitsSelectorReply(selector, found))

@@ -124,7 +124,7 @@ package struct MediatorRoutes: Sendable {
 
     private func answerForm(_ body: [UInt8], _ served: Served, _ context: APIContext) async throws -> Response {
         let text = String(decoding: body, as: UTF8.self)
-        let message = Message(body: body, isForm: true) { () throws(InvalidInput) in try AcrobitsCall(form: text[...]) }
+        let message = Message(body: body, isForm: true) { () throws(InvalidInput) in try AcrobitsCall(form: text) }
         return try await answers([message], served, context)[0].response()
     }
 

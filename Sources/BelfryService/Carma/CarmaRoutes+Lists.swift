@@ -11,12 +11,18 @@ extension CarmaRoutes {
         let contacts = "\(lists)/:list_id/contacts"
         router.serve(RouterPath(contacts), [.get: answering(listContacts), .post: answering { try await save($0) }])
         // A contact may have this name too; it is shown by the path of devices.
-        router.serve(RouterPath("\(contacts)/all"), [.get: answering(listContacts)])
+        router.serve(
+            RouterPath("\(contacts)/all"),
+            [.get: answering(listContacts), .post: answering { try await save($0, named: "all") }])
         router.serve(
             RouterPath("\(contacts)/:original_id"),
             [.get: answering(showContact), .post: answering { try await save($0) }])
-        router.serve(RouterPath("\(contacts)/:original_id/update"), [.put: answering(update)])
-        router.serve(RouterPath("\(contacts)/:original_id/messages"), [.get: answering(history)])
+        for (path, name) in [(":original_id", nil), ("all", "all")] as [(String, String?)] {
+            router.serve(
+                RouterPath("\(contacts)/\(path)/update"), [.put: answering { try await update($0, named: name) }])
+            router.serve(
+                RouterPath("\(contacts)/\(path)/messages"), [.get: answering { try await history($0, named: name) }])
+        }
         router.serve(RouterPath("\(lists)/:list_id/imports"), [.post: answering(createImport)])
         router.serve(
             RouterPath("\(lists)/:list_id/recipients/:import_id"),
@@ -59,15 +65,15 @@ extension CarmaRoutes {
         try await show(call.parameters.get("original_id") ?? "", in: try await app(ofList: call))
     }
 
-    private func update(_ call: Call) async throws -> Response {
-        try await save(call, creates: try call.request.query.bool("force") ?? false)
+    private func update(_ call: Call, named name: String?) async throws -> Response {
+        try await save(call, named: name, creates: try call.request.query.bool("force") ?? false)
     }
 
     /// The id in the path, where there is one, is the contact's.
-    private func save(_ call: Call, creates: Bool = true) async throws -> Response {
+    private func save(_ call: Call, named name: String? = nil, creates: Bool = true) async throws -> Response {
         let app = try await app(ofList: call)
         var change = try CarmaContactChange(try await call.body())
-        if let name = call.parameters.get("original_id") {
+        if let name = name ?? call.parameters.get("original_id") {
             let ids = Self.ids(name)
             var own = change.originalID ?? ""
             // The client in Go sends an empty id where it has none.
@@ -82,9 +88,9 @@ extension CarmaRoutes {
         return Self.reply(contact.json)
     }
 
-    private func history(_ call: Call) async throws -> Response {
+    private func history(_ call: Call, named name: String?) async throws -> Response {
         let app = try await app(ofList: call)
-        let id = try await named(call.parameters.get("original_id") ?? "", in: app).id
+        let id = try await named(name ?? call.parameters.get("original_id") ?? "", in: app).id
         let messages = try await carma.messages(to: id, of: app)
         return Self.reply(.array(messages.map { $0.json(contactID: id) }))
     }

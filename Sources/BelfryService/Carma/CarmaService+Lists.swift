@@ -27,9 +27,8 @@ extension CarmaService {
     }
 
     func set(_ id: String, _ attributes: [String: UserAttribute?], in app: CarmaApp) async throws {
-        _ = try await store.setUser(id, of: app.applicationKey) {
-            try $0.changed(by: UserProfile.Change(attributes: attributes))
-        }
+        let change = try Self.profile(attributes)
+        _ = try await store.setUser(id, of: app.applicationKey) { try $0.changed(by: change) }
     }
 
     /// The next contacts behind one; with an address, only contacts that have it.

@@ -24,8 +24,7 @@ package struct CarmaService: Sendable {
                 token: token, about: device.about, customUserID: .set(id), topics: .keep)
             return (registration: registration, platform: platform, country: device.country)
         }
-        try await store.register(
-            devices, of: id, UserProfile.Change(attributes: change.attributes), app.applicationKey)
+        try await store.register(devices, of: id, try Self.profile(change.attributes), app.applicationKey)
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
 
@@ -53,6 +52,24 @@ package struct CarmaService: Sendable {
                 field: "deviceInfo.country", "is longer than \(CarmaDevice.countryBytesMax) bytes")
         }
         return id
+    }
+
+    /// The change of a user's profile. Throws in the caller's words where a name or a text is too long for an attribute.
+    static func profile(_ attributes: [String: UserAttribute?]) throws(InvalidInput) -> UserProfile.Change {
+        let prefix = CarmaAttribute.property
+        let nameMax = UserProfile.nameBytesMax - prefix.utf8.count
+        for (name, value) in attributes {
+            let property = name.hasPrefix(prefix) ? name.dropFirst(prefix.count) : nil
+            if let property, property.utf8.count > nameMax {
+                throw InvalidInput(
+                    field: "properties", "has a name of \(property.utf8.count) bytes, the limit is \(nameMax)")
+            }
+            guard case .text(let text)? = value, text.utf8.count > UserProfile.textBytesMax else { continue }
+            throw InvalidInput(
+                field: property.map { "properties.\($0)" } ?? name,
+                "is \(text.utf8.count) bytes, the limit is \(UserProfile.textBytesMax)")
+        }
+        return UserProfile.Change(attributes: attributes)
     }
 
     /// The platform of a token: hex digits are Apple's.

@@ -15,13 +15,14 @@ package struct GeneroRoutes: Sendable {
     }
 
     package func add(to router: Router<APIContext>) {
+        let greet: Router<APIContext>.Handler = { request, context in
+            _ = try await endpoint(request, context)
+            return Self.greeting()
+        }
         router.serve(
             "genero/:key/token_maintainer/:command",
             [
-                .get: { request, context in
-                    _ = try await endpoint(request, context)
-                    return Self.greeting()
-                },
+                .get: greet,
                 .post: { request, context in
                     let found = try await endpoint(request, context)
                     return try await answer(
@@ -30,15 +31,8 @@ package struct GeneroRoutes: Sendable {
                 },
             ])
         // Clients say hello to whatever address they were given, as the original answers it on every path.
-        for path in ["genero/:key", "genero/:key/**"] as [RouterPath] {
-            router.serve(
-                path,
-                [
-                    .get: { request, context in
-                        _ = try await endpoint(request, context)
-                        return Self.greeting()
-                    }
-                ])
+        for path in ["genero/:key", "genero/:key/**", "genero/:key/token_maintainer"] as [RouterPath] {
+            router.serve(path, [.get: greet])
         }
     }
 

@@ -60,7 +60,7 @@ extension Request {
 
 /// The query parameters, by name. A missing or empty one counts as not given; of a repeated one the last counts.
 struct QueryItems: Sendable {
-    private var values: [String: String] = [:]
+    private(set) var values: [String: String] = [:]
 
     /// Decodes `+` as a space, as forms write it.
     init(_ query: String) {

@@ -262,7 +262,7 @@ extension MatrixNotification {
     private static let depthMax = 32
 
     /// The text without what a reader refuses, since anyone in a room can write it and a homeserver repeats a refused request: escapes of
-    /// U+0000 and of half a surrogate pair become U+FFFD, and containers that nest too deep become null.
+    /// U+0000 and of half a surrogate pair become U+FFFD; containers that nest too deep, and numbers too long or too large, become null.
     private static func readable(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
@@ -286,12 +286,26 @@ extension MatrixNotification {
                 if depth == depthMax + 1 { text += "null".utf8 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 if !isInString { depth -= 1 }
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard !isInString else { break }
+                let number = bytes[index...].prefix { 0x30...0x39 ~= $0 || "+-.eE".utf8.contains($0) }
+                length = number.count
+                if isKept, isOutsized(number) {
+                    text += "null".utf8
+                    isKept = false
+                }
             default: break
             }
             if isKept, length == 1 { text.append(byte) } else if isKept { text += bytes[index..<(index + length)] }
             index += length
         }
         return text
+    }
+
+    /// Whether a number has more than 64 characters, or an exponent of three digits.
+    private static func isOutsized(_ number: ArraySlice<UInt8>) -> Bool {
+        let exponent = number.firstIndex { $0 | 0x20 == UInt8(ascii: "e") }.map { number[$0...].dropFirst() } ?? []
+        return number.count > 64 || exponent.count { 0x30...0x39 ~= $0 } > 2
     }
 
     /// The length of the escape at a backslash; 0 for one of no character.

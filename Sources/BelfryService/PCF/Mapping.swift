@@ -72,9 +72,8 @@ extension Schedule {
                 json.integer("expiryTime", pushRequest.expiresAt?.milliseconds)
                 json.object("message") { json in
                     json.string("body", pushRequest.content.body)
-                    json.members(pushRequest.content.shared.json)
                     json.value("custom", .object(pushRequest.content.custom))
-                    if let web = pushRequest.content.web { json.value("web", web.json) }
+                    json.members(pushRequest.content.members.filter { !["body", "custom", "apns"].contains($0.key) })
                 }
                 json.object("target") { json in json.members(of: pushRequest.target) }
             }
@@ -97,7 +96,7 @@ extension JSONWriter {
 extension Target {
     /// Whether it selects every device, so that only `all` does.
     fileprivate var isEveryone: Bool {
-        devices == nil && topics.isEmpty && customUserIDs.isEmpty && platforms == nil
+        expression == nil && devices == nil && topics.isEmpty && customUserIDs.isEmpty && platforms == nil
     }
 
     /// The target of a push. Lists without an entry count as not given.

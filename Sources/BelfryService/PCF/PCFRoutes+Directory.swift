@@ -48,14 +48,13 @@ extension PCFRoutes {
         serve(
             "v1/tags/count/:tag_or_platform/:tag", on: router,
             [.get: asApplication(using: .searches) { try await tags.countOnPlatform($0, of: $1) }])
+        let delete = asApplication { try await tags.delete($0, of: $1) }
         serve(
             "v1/tags/batch", on: router,
-            [.post: asApplication(using: .batches) { try await tags.subscribe($0, of: $1) }])
-        serve(
-            "v1/tags/:tag", on: router,
-            [
-                .post: asApplication { try await tags.create($0, for: $1) },
-                .delete: asApplication { try await tags.delete($0, of: $1) },
-            ])
+            [.post: asApplication(using: .batches) { try await tags.subscribe($0, of: $1) }, .delete: delete])
+        // A tag may have the name of another path.
+        for path in ["v1/tags/all", "v1/tags/count", "v1/tags/:tag"] as [RouterPath] {
+            serve(path, on: router, [.post: asApplication { try await tags.create($0, for: $1) }, .delete: delete])
+        }
     }
 }

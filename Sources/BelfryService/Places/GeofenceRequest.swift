@@ -93,12 +93,17 @@ extension PCF {
             return ignored
         }
 
-        /// - Parameter old: supplies missing values; nil for a new geofence.
-        func plan(over old: GeofencePlan?) throws(InvalidInput) -> GeofencePlan {
-            try GeofencePlan(
-                locations: (locations?.map { Key($0) } ?? old?.locations ?? groups.map { _ in [] }).given(
-                    as: "locations"),
-                groups: groups?.map { Key($0) } ?? old?.groups ?? [],
+        /// - Parameters:
+        ///   - old: supplies missing values; nil for a new geofence.
+        ///   - shown: its locations, with those of its groups.
+        func plan(over old: GeofencePlan?, shown: [Location] = []) throws(InvalidInput) -> GeofencePlan {
+            let groups = self.groups?.map { Key<LocationGroup>($0) } ?? old?.groups
+            // A caller that sends an answer back does so with the locations of the groups.
+            let ofGroups = groups == old?.groups ? Set(shown.map(\.key)).subtracting(old?.locations ?? []) : []
+            let own = locations?.map { Key<Location>($0) }.filter { !ofGroups.contains($0) }
+            return try GeofencePlan(
+                locations: (own ?? old?.locations ?? groups.map { _ in [] }).given(as: "locations"),
+                groups: groups ?? [],
                 trigger: (trigger ?? old?.trigger).given(as: "trigger_type"),
                 platform: platform ?? old?.platform ?? .all, tags: tags ?? old?.tags ?? [],
                 data: (data ?? old?.data).given(as: "data"), startsAt: startsAt ?? old?.startsAt ?? .zero,

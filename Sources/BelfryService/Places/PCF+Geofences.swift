@@ -35,9 +35,10 @@ extension PCF {
             let unknown = UnknownFields(of: application)
             let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax), unknown)
             let now = clock.now
+            let shown = try await store.geofence(key, of: application.key)?.locations ?? []
             let geofence = try await PCF.found("geofence \(key)") {
                 try await places.update(key, of: application, by: .backEnd(of: application)) { old in
-                    let plan = try body.plan(over: old)
+                    let plan = try body.plan(over: old, shown: shown)
                     _ = try body.mistakes(in: plan, unknown, at: now)
                     return plan
                 }

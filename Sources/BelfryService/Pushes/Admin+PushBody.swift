@@ -333,7 +333,7 @@ extension Admin {
                     field: "target",
                     isEveryone
                         ? "names devices, topics or users, so everyone cannot be meant"
-                        : "has to name devices, channels, topics or custom_user_ids, or say everyone: true")
+                        : "has to name devices, channels, topics or custom_user_ids, have where, or say everyone: true")
             }
             guard devices == nil || topics.isEmpty && customUserIDs.isEmpty && platforms == nil else {
                 throw InvalidInput(
@@ -361,7 +361,9 @@ extension Push.Content {
     }
 
     /// The content in the form that `PushBody` reads, with nothing left out.
-    package var json: JSONValue {
+    package var json: JSONValue { .object(members) }
+
+    var members: JSONObject {
         var members = shared.json
         members["body"] = body.map(JSONValue.string)
         if !custom.isEmpty { members["custom"] = .object(custom) }
@@ -373,7 +375,7 @@ extension Push.Content {
         members["language"] = language.map(JSONValue.string)
         if !values.isEmpty { members["values"] = values.json }
         members["encrypted"] = encrypted?.json
-        return .object(members)
+        return members
     }
 }
 

@@ -29,7 +29,7 @@ extension PCF {
             var body = Self(unknown)
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in try body.read(key, from: &reader) }
             if !isChange || body.content != nil { try body.checkContent() }
-            if !isChange || body.names != nil { try body.resolveNames() }
+            if !isChange || body.names != nil { try body.resolveNames(isChange) }
             try body.checkTimes()
             return body
         }
@@ -41,8 +41,13 @@ extension PCF {
             return PushRequest(content: content, target: target, expiresAt: expiresAt)
         }
 
-        func change(at now: Instant) throws(InvalidInput) -> Schedule.Change {
-            Schedule.Change(content: content, target: target, dueAt: try due(at: now), expiresAt: expiresAt)
+        /// The change of a schedule. An expression stays where the body names nobody, and so does a message that is written back as it was
+        /// shown, with what this API cannot show of it.
+        func change(of old: PushRequest?, at now: Instant) throws(InvalidInput) -> Schedule.Change {
+            guard names == nil || target != nil || old?.target.expression != nil else { throw targetIsMissing }
+            let isShown = content?.members == old?.content.members.filter { $0.key != "apns" }
+            return Schedule.Change(
+                content: isShown ? nil : content, target: target, dueAt: try due(at: now), expiresAt: expiresAt)
         }
 
         /// When to send it; nil when no time is given. Throws beyond the year 9999, and where the push would expire while it waits.
@@ -88,10 +93,10 @@ extension PCF {
             }
         }
 
-        private mutating func resolveNames() throws(InvalidInput) {
-            guard let names, names.isGiven else { throw targetIsMissing }
+        private mutating func resolveNames(_ isChange: Bool) throws(InvalidInput) {
+            guard let names, isChange || names.isGiven else { throw targetIsMissing }
             try names.demandNobodyElse()
-            target = try Target(names)
+            if names.isGiven { target = try Target(names) }
         }
 
         private func checkTimes() throws(InvalidInput) {

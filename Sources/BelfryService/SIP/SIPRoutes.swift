@@ -18,7 +18,7 @@ package struct SIPRoutes: Sendable {
     }
 
     package func add(to router: Router<APIContext>) {
-        router.serve("sip/:key/wake", [.post: wake, .get: wake])
+        router.serve("sip/:key/wake", isSafe: false, [.post: wake, .get: wake])
     }
 
     @Sendable private func wake(_ request: Request, _ context: APIContext) async throws -> Response {
@@ -84,9 +84,10 @@ struct SIPWake: Sendable {
     private static let textBytesMax = 256
 
     init(query: String, body: [UInt8]) throws(InvalidInput) {
-        read(query)
-        guard body.first(where: { !" \r\n\t".utf8.contains($0) }) == UInt8(ascii: "{") else {
-            read(String(decoding: body, as: UTF8.self))
+        read(query[...])
+        var reader = JSONReader(body)
+        guard reader.isAtObject() else {
+            read(String(decoding: body, as: UTF8.self).trimmingSpaces)
             return
         }
         var own = self
@@ -97,7 +98,7 @@ struct SIPWake: Sendable {
         self = own
     }
 
-    private mutating func read(_ parameters: String) {
+    private mutating func read(_ parameters: Substring) {
         for parameter in parameters.split(separator: "&") {
             let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let name = Name(rawValue: String(percentDecoding: parts[0], plusIsSpace: false))
@@ -115,16 +116,15 @@ struct SIPWake: Sendable {
     private var isCall: Bool { (values[.event] ?? "call") == "call" }
 
     func target() throws(InvalidInput) -> Target {
-        let provider = values[.provider].map { Self.providers[$0.lowercased()] ?? $0 }
-        let contact =
-            values[.contact].flatMap { SIPContact($0) }
-            ?? SIPContact(provider: provider, parameter: values[.parameter] ?? "", token: values[.token])
-        guard let contact else {
-            guard values[.contact] == nil else {
-                throw InvalidInput(field: "contact", "has no pn-provider, pn-param and pn-prid")
-            }
-            throw InvalidInput.missing(provider == nil ? "pn-provider" : "pn-prid")
+        let named = values[.contact].map(SIPContact.parameters(of:)) ?? [:]
+        func value(_ name: Name) throws(InvalidInput) -> String {
+            if let text = named[name.rawValue] ?? values[name], !text.isEmpty { return text }
+            guard values[.contact] == nil else { throw InvalidInput(field: "contact", "has no \(name.rawValue)") }
+            throw InvalidInput.missing(name.rawValue)
         }
+        let provider = try value(.provider).lowercased()
+        let contact = SIPContact(
+            provider: Self.providers[provider] ?? provider, parameter: try value(.parameter), token: try value(.token))
         var report = AcrobitsReport()
         contact.add(to: &report)
         guard let pair = isCall ? report.calls ?? report.other : report.other ?? report.calls else {

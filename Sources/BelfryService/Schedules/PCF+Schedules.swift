@@ -50,8 +50,9 @@ extension PCF {
             let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
                 bytes, unknown throws(InvalidInput) in try PushBody.parse(bytes, unknown, isChange: true)
             }
-            let change = try body.change(at: clock.now)
-            guard try await store.schedule(key, of: application.key)?.isRepeated != true else { throw Self.notFound }
+            let old = try await store.schedule(key, of: application.key)
+            let change = try body.change(of: old?.pushRequest, at: clock.now)
+            guard old?.isRepeated != true else { throw Self.notFound }
             let changed = try await pushService.change(key, of: application.key, change)
             guard let changed else { throw Self.notFound }
             return mistakes.tell(

@@ -193,7 +193,7 @@ extension Answer {
 }
 
 /// Verdicts that no answer has told yet, and those on tokens that the database keeps as active, such as malformed ones.
-private final class LateVerdicts: Sendable {
+final class LateVerdicts: Sendable {
     private enum Entry {
         /// The push whose verdict was not there in time.
         case awaited(Key<Push>)

@@ -61,7 +61,7 @@ import Testing
     private static let bodies: [(name: String, path: String, type: String?, body: String)] = [
         (
             "the form of the guide", "/token/", nil,
-            "username=johndow&selector=\(selector)&token_calls=Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D&appid_calls=com.cloudsoftphone.app.pushkit&token_msgs=\(SoftphoneServer.otherToken)&appid_msgs=com.cloudsoftphone.app"
+            "username=johndow&selector=\(selector)&token_calls=Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D&appid_calls=com.cloudsoftphone.app.pushkit&token_msgs=\(SoftphoneServer.otherToken)&appid_msgs=com.cloudsoftphone.app\r\n"
         ),
         (
             "the JSON template of the guide", "", json,
@@ -92,10 +92,10 @@ import Testing
         "/report/johndow/\(SoftphoneServer.otherToken)/com.cloudsoftphone.app",
         "/sms/device/johndow/\(selector)/\(SoftphoneServer.otherToken)/com.cloudsoftphone.app",
         "/push_register.php?token=secret&account=johndow&selector=\(selector)&push_token=\(SoftphoneServer.otherToken)&push_appid=com.cloudsoftphone.app",
-        "/pushToken/johndow/\(selector.replacing(":", with: "%3A"))/\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app",
+        "/pushToken/johndow/\(selector.replacing(":", with: "%3a"))/\(SoftphoneServer.otherToken)&appid=com.cloudsoftphone.app",
     ]
 
-    @Test(arguments: oneTokenPaths, ["GET", "HEAD", "PUT"])
+    @Test(arguments: oneTokenPaths, ["GET", "HEAD", "PUT", "DELETE"])
     func `a single token is reported in query or path`(
         path: String, method: String
     ) async throws {
@@ -127,6 +127,34 @@ import Testing
                 ))
             expectSilence(try await server.post(Self.root, Self.json, #"{"token_msgs":null,"selector":"x"}"#))
             try await Self.expectBoth(server, word)
+        }
+    }
+
+    private static let emptyPlaces: [(template: String?, path: String)] = [
+        (nil, "/sms/device/johndow/\(selector)//com.cloudsoftphone.app"),
+        (nil, "/push/register?username=johndow&selector=\(selector)&token_msgs=&appid_msgs=com.cloudsoftphone.app"),
+        (
+            nil,
+            "/reporter.php?selector=\(selector)&token_msgs=\(SoftphoneServer.otherToken)&appid_msgs=com.cloudsoftphone.app"
+        ),
+        (
+            "/hello/%account[username]%/%pushToken%/%pushappid%",
+            "/hello/johndow//com.cloudsoftphone.app?selector=\(selector)"
+        ),
+        (
+            "/hello/%pushToken%/%account[username]%",
+            "/report/kim/\(String(repeating: "ab", count: 32))/com.cloudsoftphone.app"
+        ),
+    ]
+
+    @Test(arguments: emptyPlaces.indices)
+    func `nothing is read from where no value stands`(index: Int) async throws {
+        let (template, path) = Self.emptyPlaces[index]
+        try await SoftphoneServer.with(template: template) { server in
+            expectSilence(try await server.exchange(Self.guideGET))
+            expectSilence(try await server.get(Self.root + path))
+            try await Self.expectBoth(server, path)
+            #expect(try await server.store.allDevices().count == 2)
         }
     }
 

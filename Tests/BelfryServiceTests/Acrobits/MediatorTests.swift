@@ -109,7 +109,7 @@ import Testing
     @Test func `the form needs no selector or JSON and is decoded`() async throws {
         try await SoftphoneServer.with { server in
             let token = "Udl99X2JFP1bWwS5gR%2FwGeLE1hmAB2CMpr1Ej0wxkrY%3D"
-            let smsglue = "verb=NotifyTextMessage&AppId=com.cloudsoftphone.app&DeviceToken=\(token)"
+            let smsglue = "verb=NotifyTextMessage&AppId=com.cloudsoftphone.app&DeviceToken=\(token)\n"
             Self.expectSent(try await server.post("/pnm2", Self.form, smsglue))
             let voipbits =
                 "verb=NotifyTextMessage&AppId=com.cloudsoftphone.app&DeviceToken=\(token)&Selector=S&Badge=1&UserName=%2B44+123&Message=Hi+there"
@@ -157,6 +157,20 @@ import Testing
             #expect(json["code"] == .integer(404))
             #expect(json["response"]?.stringValue?.contains("404") == true)
             #expect(try await server.pushes.count == 1)
+        }
+    }
+
+    @Test func `a token that is none is dead for a day`() async throws {
+        try await SoftphoneServer.with { server in
+            let call = Self.call("NotifyIncomingCall", calls: true)
+            for _ in 1...2 {
+                Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+                try await server.store.deliver { _, _ in .refused(.badToken) }
+                let answer = try await server.post("/pnm2/send", Self.json, call)
+                #expect(answer.status == 200 && answer.body.contains(#""code":404"#), "\(answer)")
+                server.clock.advance(by: TokenGateway.deadFor)
+            }
+            #expect(try await server.pushes.count == 2)
         }
     }
 

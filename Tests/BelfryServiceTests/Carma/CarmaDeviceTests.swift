@@ -211,6 +211,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#"{"long":"\#(String(repeating: "x", count: 1_500))"}"#, "properties.long is 1500 bytes, the limit is 1024"),
+        (#"{"\#(String(repeating: "n", count: 200))":"x"}"#, "properties has a name of 200 bytes, the limit is 55"),
+    ])
+    func `a refusal has the caller's names and limits`(properties: String, words: String) async throws {
+        try await CarmaServer.with { server in
+            let body = #"{"originalId":"o","devicetoken":"some-token","properties":\#(properties)}"#
+            let answer = try await server.send("PUT", CarmaServer.devices, body)
+            #expect(answer.status == 400 && answer.body.contains(words), "\(answer)")
+        }
+    }
+
     @Test func `Basic and token credentials open their own customer only`() async throws {
         try await CarmaServer.with { server in
             let path = CarmaServer.devices + "/nobody"

@@ -99,6 +99,16 @@ import Testing
         }
     }
 
+    @Test func `a contact may have the name of a path`() async throws {
+        try await CarmaServer.with { server in
+            let path = Self.list + "/contacts/all"
+            _ = try await server.contact("POST", path, #"{"city":"Lund"}"#)
+            let changed = try await server.contact("PUT", path + "/update", #"{"firstName":"Kim"}"#)
+            #expect(changed["originalId"] == .string("all") && changed["city"] == .string("Lund"))
+            #expect(try await server.send("GET", path + "/messages").status == 200)
+        }
+    }
+
     @Test func `contacts are listed in pages and found by address`() async throws {
         try await CarmaServer.with { server in
             for number in 1...5 {

@@ -9,6 +9,21 @@ import Testing
 @Suite struct GeneroBusyTests {
     private static let key = "0123456789abcdef0123456789abcdef"
 
+    @Test(arguments: ["", "/token_maintainer", "/token_maintainer/register", "/any/path"])
+    func `every path below the key greets`(path: String) async throws {
+        let clock = ManualClock()
+        let store = try SQLiteStore.temporary(clock: clock)
+        let application = try await store.create(.test(PlaintextVault()))
+        _ = try await store.create(
+            try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: SecretHash.of(Self.key)))
+        let router = ResponseMiddleware.router(clock: clock)
+        GeneroRoutes(Services(store, clock: clock)).add(to: router)
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            let answer = try await client.execute(uri: "/genero/\(Self.key)\(path)", method: .get)
+            #expect(answer.status == .ok)
+        }
+    }
+
     @Test func `a slow command is answered in time and finished later`() async throws {
         let clock = ManualClock()
         let memory = try SQLiteStore.temporary(clock: clock)

@@ -329,6 +329,7 @@ import Testing
         #"{"body":"\ud83d\ude00\\u0000"}"#,
         #"{"x":\#(String(repeating: "[", count: 100))\#(String(repeating: "]", count: 100)),"body":"a"}"#,
         #"{"body":"\#(String(repeating: "x", count: 200_000))"}"#,
+        #"{"x":[\#(String(repeating: "1", count: 200)),1e999,-2.5E+3],"body":"a"}"#,
     ])
     func `an event that no reader takes holds up no user`(content: String) async throws {
         try await GatewayServer.with(.matrix, Self.names) { server in

@@ -44,6 +44,23 @@ import Testing
         #expect(try await server.send(.delete, "/v1/geofence/\(id)").status == 404)
     }
 
+    @Test(arguments: [false, true])
+    func `a group's location that is sent back stays the group's`(isWhole: Bool) async throws {
+        let server = try await TestMapServer()
+        let (own, other) = (try await server.locate("own"), try await server.locate("other"))
+        let group = try await server.send(
+            .post, "/v1/location_groups", #"{"name":"g","description":"d","location_ids":[\#(other)]}"#
+        ).id
+        let id = try await server.fence([own], #","location_groups":[\#(group)]"#)
+        let shown = try await server.send(.get, "/v1/geofence/\(id)")
+        let locations = try #require(shown["locations"])
+        let changed = try await server.send(
+            .put, "/v1/geofence/\(id)", isWhole ? shown.text : #"{"locations":\#(locations.flat)}"#)
+        #expect(changed.status == 200 && changed["locations"] == locations, "\(changed)")
+        _ = try await server.send(.put, "/v1/location_groups/\(group)", #"{"location_ids":[\#(own)]}"#)
+        #expect(try await server.send(.get, "/v1/geofence/\(id)")["locations"]?.elements.count == 1)
+    }
+
     @Test(arguments: [
         (#"{}"#, "locations is missing"),
         (#"{"locations":[]}"#, "trigger_type is missing"),

@@ -36,6 +36,8 @@ import Testing
             let (store, mine) = (fixture.store, fixture.application.key)
             let third = try await store.locations(of: mine, GeoListQuery(page: 3, size: 3))
             #expect(third == ListPage(Array(all[6...]), total: 8))
+            let behind = try await store.locations(of: mine, GeoListQuery(size: 3, after: all[1].key.rawValue))
+            #expect(behind.elements == Array(all[2..<5]) && behind.total == 8)
             let beyond = try await store.locations(of: mine, GeoListQuery(page: .max, size: 50))
             #expect(beyond == ListPage([], total: 8))
             let fruit = try await store.locations(of: mine, GeoListQuery(keyword: "äpf"))

@@ -29,6 +29,28 @@ import Testing
         #expect(try await server.send(.delete, "/v1/locations/\(id)").status == 404)
     }
 
+    @Test(arguments: ["topics", "locations"])
+    func `a list goes on behind the last item shown`(path: String) async throws {
+        let server = try await TestAdminServer()
+        let application = try await server.admin.createApplication(name: try Name("shop"), by: TestAdminServer.author)
+        let list = "apps/\(application.application.uuid.lowercased)/\(path)"
+        let place = path == "topics" ? "" : #","latitude":1,"longitude":2,"radius":100"#
+        var ids: [String] = []
+        for name in ["a", "b", "c", "d"] {
+            let made = try await server.send(.post, list, #"{"name":"\#(name)"\#(place)}"#)
+            ids.append(made["location_id"]?.flat ?? name)
+        }
+        let first = try await server.send(.get, "\(list)?limit=2")
+        let cursor = try #require(first["next_cursor"]?.stringValue, "\(first)")
+        for id in ids.prefix(2) { #expect(try await server.send(.delete, "\(list)/\(id)").status == 204) }
+        let second = try await server.send(.get, "\(list)?limit=2&cursor=\(cursor)")
+        #expect(second[path]?.elements.compactMap { $0["name"]?.stringValue } == ["c", "d"], "\(second)")
+        #expect(second["next_cursor"] == .null && second["total"] == .integer(2), "\(second)")
+        for cursor in ["zz", "00", Admin.Cursor(2, 2).text] {
+            #expect(try await server.send(.get, "\(list)?cursor=\(cursor)").status == 400, "\(cursor)")
+        }
+    }
+
     @Test(arguments: [
         (#"{"lat":"0.0","long":"0.0","rad":100}"#, "name is missing"),
         (#"{"name":"","lat":"0.0","long":"0.0","rad":100}"#, "name is empty"),

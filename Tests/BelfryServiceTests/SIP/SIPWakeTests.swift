@@ -13,6 +13,8 @@ import Testing
         try await GatewayServer.with(.sip) { server in
             let query =
                 "?pn-provider=apns&pn-param=ABCDE12345.org.example.phone.voip&pn-prid=\(Self.apple)&from=Ada&call-id=c1"
+            // Programs try links by HEAD.
+            #expect(try await server.head(Self.path + query.replacing("c1", with: "c0")) == 200)
             for _ in 0..<2 {
                 let answer = try await server.post(Self.path + query, "")
                 #expect(answer.status == 200 && answer.json["accepted"] == .bool(true), "\(answer)")
@@ -47,7 +49,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"pn-provider":"fcm","pn-param":"project","pn-prid":"TOKEN","event":"message"}"#, PlatformKind.androidFCM),
-        ("pn-provider=firebase&pn-param=project&pn-prid=TOKEN", .androidFCM),
+        ("pn-provider=firebase&pn-param=project&pn-prid=TOKEN\r\n", .androidFCM),
+        ("\u{FEFF}" + #"{"pn-provider":"fcm","pn-param":"project","pn-prid":"TOKEN"}"#, .androidFCM),
         (#"{"contact":"<sip:ada@example.org;pn-provider=fcm;pn-param=project;pn-prid=TOKEN>"}"#, .androidFCM),
         ("pn-provider=apple&pn-param=org.example.phone&pn-prid=APPLE", .ios),
         ("pn-provider=apns&pn-param=T.b.remote%26voip&pn-prid=APPLE:remote%26APPLE:voip", .apple(.voip)),
@@ -124,9 +127,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "pn-provider"), ("pn-provider=fcm", "pn-prid"),
+        ("", "pn-provider"), ("pn-provider=fcm&pn-param=p", "pn-prid"), ("pn-provider=fcm&pn-prid=x", "pn-param"),
         ("pn-provider=webpush&pn-param=p&pn-prid=x", "pn-provider"), ("pn-provider=fcm&pn-param=p&pn-prid=", "pn-prid"),
-        (#"{"contact":"<sip:ada@example.org>"}"#, "contact"), (#"{"pn-provider":3}"#, "pn-provider"),
+        (#"{"contact":"<sip:ada@example.org;pn-provider=fcm;pn-prid=x>"}"#, "contact has no pn-param"),
+        (#"{"pn-provider":3}"#, "pn-provider"),
     ])
     func `a malformed request names its field`(body: String, field: String) async throws {
         try await GatewayServer.with(.sip) { server in

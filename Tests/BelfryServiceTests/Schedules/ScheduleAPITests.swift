@@ -114,6 +114,33 @@ import Testing
         #expect(try await send(.get, id, of: server).json == before)
     }
 
+    @Test(arguments: ["Hi", "Ho"])
+    func `a schedule written back keeps what PCF cannot show`(word: String) async throws {
+        let server = try await TestServer()
+        let message = """
+            {"body":"Hi {{user.id}} of {{values.shop}}","template":true,"badge":3,"language":"en","values":{"shop":"Ada's"},"title":"New",
+            "translations":{"de":{"body":"Hallo"}},"custom":{"android":{"priority":"high"}}}
+            """
+        let body = #"{"message":\#(message),"target":{"topics":["news"]}}"#
+        var expected = try PCF.PushBody.parse(Array(body.utf8)).pushRequest()
+        expected.content.apple = try ApplePush(JSONValue(json: #"{"payload":{"aps":{"alert":"New"}}}"#.utf8))
+        expected.target = Target(
+            try AudienceExpression(json: try JSONValue(json: #"{"topic":"vip"}"#.utf8), field: "where"))
+        let schedule = try await server.store.schedule(
+            expected, at: server.clock.now + .seconds(900), recurring: nil, for: server.application.key)
+        let push = try #require(try await send(.get, schedule.key.id, of: server)["push"])
+        #expect(push["target"]?["platform"] == .string(""))
+        let reply = try await send(
+            .put, schedule.key.id, of: server, push.flat.replacing("Hi", with: word))
+        #expect(reply.status == 200, "\(reply)")
+        if word != "Hi" {
+            expected.content.body = "Ho {{user.id}} of {{values.shop}}"
+            expected.content.apple = nil
+        }
+        let stored = try await server.store.schedule(schedule.key, of: server.application.key)
+        #expect(stored?.pushRequest == expected)
+    }
+
     @Test func `a cancelled schedule is gone`() async throws {
         let server = try await TestServer()
         let id = try await schedule(server)

@@ -70,6 +70,9 @@ struct GatewayServer {
         return try await response
     }
 
+    /// The status of a HEAD.
+    func head(_ path: String) async throws -> Int { try await client.execute(uri: path, method: .head).status.code }
+
     private func exchange(
         _ path: String, _ body: String, _ more: HTTPFields
     ) async throws -> (status: Int, json: JSONValue) {
