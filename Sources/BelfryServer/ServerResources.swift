@@ -34,7 +34,7 @@ package struct ServerResources: Sendable {
         let storage = configuration.storage
         self.storage = storage
         isShared = storage.databaseURL != nil
-        if !isShared { try FileOwner.demandDatabase(at: storage.databaseFile) }
+        if !isShared { try storage.demandDatabase() }
         let isNew = try await storage.isNew
         guard makesDatabase || !isNew else {
             let name = isShared ? "the one that database.url names" : storage.databaseFile
@@ -113,17 +113,12 @@ package struct ServerResources: Sendable {
         var faults: [String] = []
         if let fault = DescriptorPlan(configuration).fault { faults.append(fault) }
         if storage.databaseURL == nil {
-            do throws(ConfigurationFaults) { try FileOwner.demandDatabase(at: storage.databaseFile) } catch {
-                faults += error.lines
-            }
+            do throws(ConfigurationFaults) { try storage.demandDatabase() } catch { faults += error.lines }
         }
         if let fault = storage.directoryFault { faults.append("data.directory: \(fault)") }
         if let fault = await keyRingFault(storage) { faults.append("key.ring.file: \(fault)") }
         if let fault = await schemaFault(storage) {
             faults.append("the database \(storage.databaseName) cannot be used: \(fault)")
-        }
-        if configuration.http.port != 0, configuration.http.port == configuration.management.port {
-            faults.append("http.port and management.port are both \(configuration.http.port)")
         }
         faults += configuration.hostFaults
         let files = [
@@ -239,12 +234,12 @@ extension StorageConfiguration {
     /// The lock of a server on its data directory, which is made where it is missing; nil where nodes share a database.
     func lock() async throws -> DirectoryLock? {
         guard databaseURL == nil else { return nil }
-        try FileOwner.demandDatabase(at: databaseFile)
+        try demandDatabase()
         try makeDirectory()
         return try await .take(directory)
     }
 
-    fileprivate func makeDirectory() throws {
+    func makeDirectory() throws {
         if let fault = directoryFault { throw ConfigurationFaults(lines: ["data.directory: \(fault)"]) }
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

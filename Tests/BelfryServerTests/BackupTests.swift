@@ -1,6 +1,7 @@
 import BelfryService
 import BelfrySimulators
 import Foundation
+import Logging
 import Testing
 
 @testable import BelfryServer
@@ -31,6 +32,8 @@ extension ServerTests.BackupTests {
             let next = installation.scratch.file("next")
             try FileManager.default.createDirectory(atPath: next + ".part", withIntermediateDirectories: false)
             try await expectRefused(try await installation.run("backup", "--to", next), "remove the folder")
+            try await expectRefused(
+                try await installation.run("backup", "--to", "/proc/copy/"), "/proc/copy.part cannot be made: ")
             let note = try String(contentsOfFile: installation.data + "/last-backup", encoding: .utf8)
             #expect(note.split(separator: "\n").last.map(String.init) == copy && note.hasPrefix(made.createdAt))
             // After the backup, so it is not in it.
@@ -143,15 +146,74 @@ extension ServerTests.BackupTests {
         }
     }
 
-    @Test func `onto an empty machine a backup goes without force`() async throws {
+    @Test func `an empty machine tries a backup without telling anybody`() async throws {
         try await TestInstallation.with { installation in
-            let copy = installation.scratch.file("copy")
+            let (copy, scratch) = (installation.scratch.file("copy/"), installation.scratch)
+            _ = try await installation.crowd(3)
+            let push = ["push", "--app", installation.application, "--topic", "town", "--body", "x"]
+            #expect(try await installation.run(push).status == 0)
             #expect(try await installation.run("backup", "--to", copy).status == 0)
-            let elsewhere = ["--data-directory", installation.scratch.file("elsewhere")]
-            let ended = try await Program.run(["restore", "--from", copy] + elsewhere, in: installation.scratch)
+            let elsewhere = ["--data-directory", scratch.file("elsewhere")]
+            let ended = try await Program.run(["restore", "--from", copy] + elsewhere, in: scratch)
             #expect(ended.status == 0, "\(ended.err)")
-            let listed = try await Program.run(["app", "list", "--json"] + elsewhere, in: installation.scratch)
-            #expect(listed.out.contains(installation.application))
+            let nowhere = "http://127.0.0.1:9"
+            #expect(ended.out.contains("BELFRY_PROXY_DEFAULT_URL=\(nowhere)"), "\(ended.out)")
+            let server = try Program.start(
+                ["serve", "--port", "0", "--management-port", "0"] + elsewhere, ["BELFRY_PROXY_DEFAULT_URL": nowhere],
+                log: scratch.file("log"))
+            defer { server.endAtOnce() }
+            try await eventually("the push is tried") { server.logged.contains("a proxy lets nothing through") }
+            #expect(installation.simulator.ledger.totals().told == 0)
+        }
+    }
+
+    @Test func `restore alone opens the folder of a backup`() async throws {
+        try await TestInstallation.with { installation in
+            let (copy, scratch) = (installation.scratch.file("copy"), installation.scratch)
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let words = "\(copy) is a backup: `belfry restore --from \(copy)`"
+            for command in [["app", "list"], ["check"], ["serve", "--port", "0", "--management-port", "0"]] {
+                try await expectRefused(
+                    try await Program.run(command + ["--data-directory", copy], in: scratch), words)
+            }
+            let moved = ["--from", "sqlite:\(copy)/belfry.sqlite", "--to", "sqlite:\(scratch.file("moved.sqlite"))"]
+            try await expectRefused(try await Program.run(["database", "copy"] + moved, in: scratch), words)
+            #expect(try await installation.run("restore", "--from", copy, "--force").status == 0)
+            #expect(try await installation.run("app", "list").status == 0)
+        }
+    }
+
+    @Test func `a copy compares what nobody can change any more`() async throws {
+        try await TestInstallation.with { installation in
+            let (path, target) = (installation.data + "/belfry.sqlite", installation.scratch.file("copy.sqlite"))
+            let logger = Logger(label: "copy")
+            func copy(
+                _ report: (DatabaseCopy.Progress) -> Void = { _ in }
+            ) async -> Result<[DatabaseCopy.Verdict], any Error> {
+                await Result {
+                    try await DatabaseLocation.sqlite(path: path).copy(
+                        to: .sqlite(path: target), keepsSource: false, by: .local(systemUser: "test"), logger: logger,
+                        report)
+                }
+            }
+            var other: SQLiteStore?
+            let used = await copy { _ in
+                other =
+                    other
+                    ?? (try? SQLiteStore.open(
+                        at: path, clock: SystemClock(), logger: logger, migrate: false, for: .copyingFrom))
+            }
+            let stayed = try #require(other)
+            try await stayed.close()
+            #expect(throws: DatabaseInUse.self) { try used.get() }
+            #expect(try await installation.run("app", "rotate", "api-key", installation.application).status == 0)
+            let changed = await copy()
+            #expect(throws: DatabaseCopy.Difference.self) { try changed.get() }
+            #expect("\(changed)".contains("empty the new database first"))
+            #expect(try await installation.run("app", "list").status == 0)
+            for end in ["", "-wal", "-shm"] { unlink(target + end) }
+            _ = try await copy().get()
+            try await expectRefused(try await installation.run("app", "list"), "was copied to sqlite:\(target) at ")
         }
     }
 
@@ -220,6 +282,19 @@ extension ServerTests.BackupTests {
 }
 
 extension ServerTests.BackupTests {
+    @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
+    func `a backup names the disk that is full`() async throws {
+        try await TestInstallation.with { installation in
+            try await SmallDisk.with(megabytes: 1) { disk in
+                try disk.fill()
+                try await expectRefused(
+                    try await installation.run("backup", "--to", disk.file("copy")),
+                    "/copy.part cannot be made: the disk is full")
+                #expect(!FileManager.default.fileExists(atPath: disk.file("copy.part")))
+            }
+        }
+    }
+
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
     func `an unwritable disk stops the start with words, losing nothing`() async throws {
         try await TestInstallation.with { installation in

@@ -10,7 +10,7 @@ extension CommandTests {
 extension CommandTests.CheckCommandTests {
     @Test func `a sound configuration says what it found`() async throws {
         try await Scratch.with { scratch in
-            let file = try scratch.write(#"{"http.port": 18080, "management.port": 19090}"#, to: "belfry.json")
+            let file = try scratch.write(#"{"http.port": 18080, "management.port": 18080}"#, to: "belfry.json")
             let ended = try await Program.run(
                 ["check", "--config", file, "--data-directory", scratch.file("data")],
                 [
@@ -22,7 +22,7 @@ extension CommandTests.CheckCommandTests {
                 "· passed over, since Kubernetes or Docker set them for a service of this name: BELFRY_PORT, BELFRY_PORT_8080_TCP, BELFRY_SERVICE_HOST.",
                 "✓ settings file: \(file)", "✓ data directory: \(scratch.file("data"))",
                 "✓ key ring: \(scratch.file("data"))/key-ring", "✓ database: \(scratch.file("data"))/belfry.sqlite",
-                "✓ http listens on: http://[::1]:18080", "✓ management listens on: http://127.0.0.1:19090",
+                "✓ http listens on: http://[::1]:18080", "✓ management listens on: http://127.0.0.1:18080",
                 "✓ The configuration is sound.",
             ] {
                 #expect(ended.out.split(separator: "\n").contains(Substring(line)), "\(line): \(ended.out)")

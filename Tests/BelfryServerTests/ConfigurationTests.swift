@@ -84,6 +84,25 @@ extension CommandTests.ConfigurationTests {
                 ]
             )
         },
+        Faulty(testDescription: "names of the server that no caller could mean") { _ in
+            (
+                #"{"http.hosts": "a.example:443, https://b.example, c d", "public.url": "https://d:70000"}"#,
+                [
+                    "http.hosts has `https://b.example`, it takes names such as push.example.org",
+                    "http.hosts has `c d`, it takes names",
+                    "public.url is `https://d:70000`, it has to have a port in 1",
+                ]
+            )
+        },
+        Faulty(testDescription: "one port for three listeners") { _ in
+            (
+                #"{"http.host": "*", "http.port": 18181, "management.port": 18181, "dashboard": {"host": "::", "port": 18181}}"#,
+                [
+                    "http.port and management.port are both 18181", "http.port and dashboard.port are both 18181",
+                    "management.port and dashboard.port are both 18181",
+                ]
+            )
+        },
         Faulty(testDescription: "a public URL by both of its names") { _ in
             (
                 #"{"public.url": "https://a.example/push", "dashboard.public.url": "https://b.example"}"#,
@@ -158,10 +177,12 @@ extension CommandTests.ConfigurationTests {
             let nested = try scratch.write(
                 #"{"http": {"port": 1234, "trusted": {"proxies": ["10.0.0.0/8", "::1"]}}, "database": {"migrate": false}}"#,
                 to: "nested.json")
-            let flat = try scratch.write(
-                #"{"http.port": 1234, "http.trusted.proxies": "10.0.0.0/8, ::1", "database.migrate": false}"#,
-                to: "flat.json")
-            for file in [nested, flat] {
+            let text = #"{"http.port": 1234, "http.trusted.proxies": "10.0.0.0/8, ::1", "database.migrate": false}"#
+            let flat = try scratch.write(text, to: "flat.json")
+            // PowerShell writes UTF-16.
+            let wide = scratch.file("wide.json")
+            try #require(text.data(using: .utf16)).write(to: URL(filePath: wide))
+            for file in [nested, flat, wide] {
                 let configuration = try await ServerConfiguration.load(file: file, environment: [:])
                 #expect(configuration.http.port == 1234)
                 #expect(!configuration.storage.migrates)
@@ -280,7 +301,15 @@ extension CommandTests.ConfigurationTests {
     }
 
     @Test func `an IPv6 address stands in brackets in a URL`() async throws {
-        let configuration = try await ServerConfiguration.load(environment: ["BELFRY_HTTP_HOST": "::1"])
+        let configuration = try await ServerConfiguration.load(environment: [
+            "BELFRY_HTTP_HOST": "::1", "BELFRY_GENERO_HOST": "[::1]", "BELFRY_GENERO_PORT": "1",
+            "BELFRY_GENERO_APP": UUID().uuidString, "BELFRY_GATEWAY_HOST": "*", "BELFRY_GATEWAY_PORT": "2",
+            "BELFRY_GATEWAY_TLS_CERTIFICATE": "a", "BELFRY_GATEWAY_TLS_KEY": "b",
+            "BELFRY_HTTP_HOSTS": "Push.example.org:443, a.example., 2001:DB8::1, [2001:db8::2]",
+        ])
+        #expect(configuration.genero?.listener.host == "::1" && configuration.gateway?.host == "0.0.0.0")
+        #expect(
+            configuration.carma.address.hosts == ["push.example.org", "a.example", "2001:db8::1", "2001:db8::2"])
         #expect(
             configuration.http.url == "http://[::1]:8080" && configuration.management.url == "http://127.0.0.1:9090")
     }

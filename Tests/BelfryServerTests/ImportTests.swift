@@ -170,6 +170,7 @@ extension ServerTests.ImportTests {
 
     @Test func `a PCF dry run predicts its import and writes nothing`() async throws {
         try await OldPCFServer.with(devices: 300) { old in
+            old.fault = .busy(7)
             try await TestInstallation.with { installation in
                 let moved = try await MovedIn(to: installation, from: old)
                 func run(_ more: String...) async throws -> (report: Report, verdicts: [Substring]) {
@@ -204,6 +205,8 @@ extension ServerTests.ImportTests {
                 let noFile = try await Program.run(
                     arguments + ["--trust-root", moved.apiKeyFile], in: installation.scratch)
                 #expect(noFile.status != 0 && noFile.err.contains("holds no certificates in PEM"), "\(noFile)")
+                let missing = try await Program.run(arguments + ["--trust-root", "/nowhere"], in: installation.scratch)
+                #expect(missing.err.contains("--trust-root: there is no file /nowhere"), "\(missing)")
                 let report: Report = try await Program.run(
                     arguments + ["--trust-root", pair.certificate], in: installation.scratch
                 ).decoded()
@@ -259,15 +262,51 @@ extension ServerTests.ImportTests {
         }
     }
 
+    private static func pack(_ list: String) throws {
+        let packing = Process()
+        packing.executableURL = URL(filePath: "/bin/gzip")
+        packing.arguments = ["-k", list]
+        try packing.run()
+        packing.waitUntilExit()
+    }
+
+    @Test func `torn lists are imported, and verdicts replace verdicts alone`() async throws {
+        try await TestInstallation.with { installation in
+            let scratch = installation.scratch
+            let tokens = (0..<500).map { String(format: "%064x", $0 * 7_919) }
+            let list = try scratch.write("registration_token\n" + tokens.joined(separator: "\n"), to: "long.csv")
+            try Self.pack(list)
+            let packed = try Data(contentsOf: URL(filePath: list + ".gz"))
+            try packed.prefix(packed.count / 2).write(to: URL(filePath: list + ".gz"))
+            let other = try scratch.write("row,of,mine\n", to: "other.csv")
+            func read(_ list: String, _ verdicts: String, _ more: String...) async throws -> Program.Ended {
+                let options = ["--app", installation.application, "--format", "csv", "--verdicts", verdicts]
+                return try await installation.run(["import", "devices"] + options + more + [list])
+            }
+            let verdicts = scratch.file("verdicts.csv")
+            let torn = try await read(list + ".gz", verdicts)
+            #expect(torn.status != 0 && torn.err.contains("cannot be unpacked: gzip ended with 1"), "\(torn)")
+            let known = try String(contentsOfFile: verdicts, encoding: .utf8).split(separator: "\n").count - 1
+            #expect(known > 100)
+            let judged = try await read(list, verdicts, "--dry-run")
+            #expect(judged.out.contains("duplicate  \(known)\n"), "\(judged)")
+            for (input, verdicts, words) in [
+                (list, list, "--verdicts names the list itself"), (list, other, "holds something else than verdicts"),
+                (scratch.path, verdicts, "is a directory, a file is expected"),
+            ] {
+                let refused = try await read(input, verdicts)
+                #expect(refused.status != 0 && refused.err.contains(words), "\(refused)")
+            }
+            #expect(try String(contentsOfFile: list, encoding: .utf8).hasPrefix("registration_token"))
+            #expect(try String(contentsOfFile: other, encoding: .utf8) == "row,of,mine\n")
+        }
+    }
+
     @Test func `packed and piped lists are read; unreadable ones say why`() async throws {
         try await TestInstallation.with { installation in
             let list = try installation.scratch.write(
                 "registration_token\n\(String(repeating: "0a", count: 32))\n", to: "devices.csv")
-            let packing = Process()
-            packing.executableURL = URL(filePath: "/bin/gzip")
-            packing.arguments = ["-k", list]
-            try packing.run()
-            packing.waitUntilExit()
+            try Self.pack(list)
             let arguments = [
                 "import", "devices", "--app", installation.application, "--format", "csv", "--json", "--verdicts",
                 installation.scratch.file("v.csv"),

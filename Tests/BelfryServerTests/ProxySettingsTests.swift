@@ -36,7 +36,7 @@ import Tunnel
         #expect(plan[.webhook] == nil)
     }
 
-    @Test(arguments: ["geheim", "geheim\n", "geheim\r\n"])
+    @Test(arguments: ["geheim", "geheim\n", "geheim\r\n", "\u{FEFF}geheim\n"])
     func `a password comes from a file`(text: String) async throws {
         try await Scratch.with { scratch in
             let plan = try await plan([

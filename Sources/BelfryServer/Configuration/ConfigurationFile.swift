@@ -18,7 +18,7 @@ struct ConfigurationFile {
         let path = path.absolutePath
         self.path = path
         let bytes: Data
-        do throws(FileFault) { bytes = try path.contents() } catch {
+        do throws(FileFault) { bytes = try path.contents().inUTF8 } catch {
             throw ConfigurationFaults(lines: [
                 error.code == .noSuchFileOrDirectory
                     ? "the configuration file \(path) is not there (--config, BELFRY_CONFIG_FILE)"

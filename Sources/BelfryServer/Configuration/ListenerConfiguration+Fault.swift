@@ -16,9 +16,18 @@ extension ServerConfiguration {
         return all
     }
 
-    /// Why listeners cannot have their hosts, whatever their ports: a server that runs may have those.
+    /// Ports that two listeners have at one address, which the second could not get.
+    private var portFaults: [String] {
+        let all = listeners
+        return all.indices.flatMap { place in
+            all[..<place].filter { $0.address.sharesPort(with: all[place].address) }
+                .map { "\($0.name).port and \(all[place].name).port are both \($0.address.port)" }
+        }
+    }
+
+    /// Why listeners cannot have their hosts, or their ports beside one another: a server that runs may have those.
     var hostFaults: [String] {
-        var faults: [String] = []
+        var faults = portFaults
         for (name, address) in listeners {
             guard let fault = address.fault(name: name, port: 0), !faults.contains(fault) else { continue }
             faults.append(fault)
@@ -28,12 +37,20 @@ extension ServerConfiguration {
 
     /// Throws while a listener cannot have its address, before anything is made on this machine.
     package func demandListeners() throws(ConfigurationFaults) {
-        let faults = listeners.compactMap { $0.address.fault(name: $0.name, port: $0.address.port) }
+        let faults = portFaults + listeners.compactMap { $0.address.fault(name: $0.name, port: $0.address.port) }
         guard faults.isEmpty else { throw ConfigurationFaults(lines: faults) }
     }
 }
 
 extension ListenerConfiguration {
+    /// Whether the port of another listener is this one's, at an address of both: `::` is every address, `0.0.0.0` each of IPv4.
+    fileprivate func sharesPort(with other: ListenerConfiguration) -> Bool {
+        guard port != 0, port == other.port else { return false }
+        let hosts = [host, other.host]
+        return host == other.host || hosts.contains("::")
+            || (hosts.contains("0.0.0.0") && hosts.allSatisfy { NetworkAddress($0)?.isV4 == true })
+    }
+
     /// Why the address with this port cannot be listened on; nil when it can.
     fileprivate func fault(name: String, port: Int) -> String? {
         var hints = addrinfo()

@@ -18,7 +18,7 @@ package struct ListenerConfiguration: Sendable {
     static func inURL(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     /// The host as URLs have it: an IPv6 address without brackets, an IPv4 address with all its parts, `0.0.0.0` for a star.
-    private static func plain(_ host: String) -> String {
+    static func plain(_ host: String) -> String {
         if host == "*" { return "0.0.0.0" }
         if host.hasPrefix("["), host.hasSuffix("]"), host.contains(":") { return String(host.dropFirst().dropLast()) }
         var address = in_addr()

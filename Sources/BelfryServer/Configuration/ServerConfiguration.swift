@@ -167,15 +167,12 @@ package struct ServerConfiguration: Sendable {
             for fault in file.faults { settings.note(fault) }
             unknown += settings.unknownKeys(in: file)
         }
-        var refused: [String] = []
-        for words in unknown {
-            switch unknownVariables {
-            case .refused: refused.append(words)
-            case .told(let tell): tell(words)
-            }
+        if case .told(let tell) = unknownVariables {
+            for words in unknown { tell(words) }
+            unknown = []
         }
         // A misspelt name is the cause of what follows from its absence.
-        return (configuration, refused + settings.locatedFaults)
+        return (configuration, unknown + settings.locatedFaults)
     }
 
     private static func provider(_ name: String, _ values: [String: String]) -> InMemoryProvider {
@@ -184,7 +181,6 @@ package struct ServerConfiguration: Sendable {
     }
 }
 
-/// The place where data is stored.
 package struct StorageConfiguration: Sendable {
     /// `data.directory`, default `belfry-data`: contains the database, and the key ring unless that has another path.
     package var directory: String

@@ -52,7 +52,8 @@ extension Settings {
     }
 
     private static func password(in file: String) throws -> String {
-        let bytes = try file.contents()
+        let file = file.absolutePath
+        let bytes = try file.contents().inUTF8
         guard bytes.count <= passwordBytesMax, let text = String(bytes: bytes, encoding: .utf8) else {
             throw ConfigurationFaults(lines: ["\(file) holds more than \(passwordBytesMax) bytes, or no text"])
         }

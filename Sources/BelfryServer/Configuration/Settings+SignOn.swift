@@ -80,7 +80,7 @@ extension Settings {
     private func certificates(in file: String, _ key: String) -> String? {
         guard let bytes = contents(key, file) else { return nil }
         guard let found = try? PEMFile.certificates(in: Array(bytes)), !found.isEmpty else {
-            note("\(key) cannot be used: \(file) holds no certificate in PEM")
+            note("\(key) cannot be used: \(file.absolutePath) holds no certificate in PEM")
             return nil
         }
         return String(decoding: bytes, as: UTF8.self)

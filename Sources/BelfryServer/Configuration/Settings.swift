@@ -163,7 +163,7 @@ final class Settings {
     /// The content of a file that a setting names; nil, and a fault, where it cannot be read.
     func contents(_ key: String, _ path: String) -> Data? {
         do throws(FileFault) {
-            return try path.contents()
+            return try path.absolutePath.contents().inUTF8
         } catch {
             return fault(key, "cannot be used: \(error)", nil)
         }
@@ -229,7 +229,7 @@ extension ServerAddress {
     init(_ settings: Settings) {
         self.init(
             publicURL: settings.publicURL(),
-            hosts: Set(settings.words("http.hosts").map { $0.lowercased() }),
+            hosts: Set(settings.words("http.hosts").filter { !$0.isEmpty }.compactMap(settings.hostName)),
             isSecure: settings.optionalString("http.tls.certificate") != nil)
     }
 }
@@ -267,6 +267,12 @@ extension Broker.Options {
 }
 
 extension Settings {
+    /// The name in an entry of `http.hosts`, without a port; nil, and a fault, for one that no caller could mean.
+    fileprivate func hostName(_ entry: String) -> String? {
+        ServerAddress.name(in: entry) ?? NetworkAddress(entry).map { _ in entry.lowercased() }
+            ?? fault("http.hosts", "has `\(entry.quotable)`, it takes names such as push.example.org", nil)
+    }
+
     /// `public.url`, or by its older name `dashboard.public.url`: where browsers and devices reach this server, with the path that a proxy
     /// serves it below, if any. nil where neither is set.
     func publicURL() -> String? {
@@ -289,6 +295,11 @@ extension Settings {
         let parts = url.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
         guard let host = parts.first, !host.isEmpty, !host.utf8.contains(where: Self.isNoneOfAHost) else {
             return wrong("has to have a host, and no user, query or fragment")
+        }
+        if let colon = host.lastIndex(of: ":"), host.last != "]" {
+            guard let port = UInt16(host[colon...].dropFirst()), port > 0 else {
+                return wrong("has to have a port in 1...65535, or none")
+            }
         }
         let path = parts.dropFirst()
         guard path.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Self.isOfAPath) }) else {
@@ -332,7 +343,7 @@ package struct GatewayConfiguration: Sendable {
 
     /// nil while there is no port.
     init?(_ settings: Settings) {
-        host = settings.string("gateway.host", default: "127.0.0.1")
+        host = ListenerConfiguration.plain(settings.string("gateway.host", default: "127.0.0.1"))
         port = settings.port("gateway.port")
         feedbackPort = settings.port("gateway.feedback.port")
         let certificate = settings.optionalString("gateway.tls.certificate")
@@ -358,7 +369,7 @@ package struct GeneroConfiguration: Sendable {
 
     /// nil while there is no port.
     init?(_ settings: Settings) {
-        let host = settings.string("genero.host", default: "127.0.0.1")
+        let host = ListenerConfiguration.plain(settings.string("genero.host", default: "127.0.0.1"))
         let port = settings.port("genero.port")
         let text = settings.optionalString("genero.app")
         guard port != nil || text != nil else { return nil }

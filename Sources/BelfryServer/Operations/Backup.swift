@@ -14,7 +14,7 @@ package struct Backup: Sendable {
     private static let keyRing = "key-ring"
     private static let manifest = "manifest.json"
 
-    package init(at folder: String) { self.folder = folder }
+    package init(at folder: String) { self.folder = folder.absolutePath }
 
     // MARK: Making one
 
@@ -25,27 +25,30 @@ package struct Backup: Sendable {
             throw BackupFault("there is no database at \(storage.databaseFile)")
         }
         guard try !folder.isThere() else { throw BackupFault("\(folder) exists already") }
-        let parent = (folder.absolutePath as NSString).deletingLastPathComponent
+        let parent = folder.parentDirectory
         guard try parent.isThere() else {
             throw BackupFault("there is no folder \(parent), in which \(folder) is to be made")
         }
-        try FileOwner.demandDatabase(at: storage.databaseFile)
+        try storage.demandDatabase()
         let draft = Backup(at: folder + ".part")
-        do {
-            try FileManager.default.createDirectory(
-                atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        } catch CocoaError.fileWriteFileExists {
+        do throws(FileFault) { try draft.folder.makeDirectory() } catch {
+            guard error.code == .fileExists else { throw error }
             throw BackupFault(
                 "\(draft.folder) exists: a backup is being made there, or was killed: remove the folder then")
         }
         do {
             let manifest = try draft.fill(from: storage, at: now)
             try draft.folder.move(to: folder)
-            BackupNoteFile(in: storage.directory).write(BackupNote(at: now, folder: folder.absolutePath))
+            BackupNoteFile(in: storage.directory).write(BackupNote(at: now, folder: folder))
             return manifest
         } catch {
             try? FileManager.default.removeItem(atPath: draft.folder)
-            throw error
+            switch error {
+            case StoreError.unavailable(let why):
+                throw BackupFault("the copy in \(draft.folder) cannot be made: \(why)")
+            case let code as Errno: throw FileFault(draft.folder, code, "cannot be written: \(code.words)")
+            default: throw error
+            }
         }
     }
 
@@ -85,15 +88,14 @@ package struct Backup: Sendable {
                     + "; --force moves the database and the key ring that are there into a folder "
                     + "before-restore-… in \(storage.directory)")
         }
-        try FileOwner.demandDatabase(at: storage.databaseFile)
+        try storage.demandDatabase()
         if try storage.databaseFile.isThere() {
             do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch StoreError.unavailable(let why) {
                 guard why.contains("another process") else { throw StoreError.unavailable(why) }
                 throw BackupFault("the database \(storage.databaseFile) is in use: stop the server first")
             }
         }
-        try files.createDirectory(
-            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try storage.makeDirectory()
         let lock = try await DirectoryLock.take(storage.directory)
         defer { withExtendedLifetime(lock) {} }
         // The copies stand ready, with the owners of what they replace, before that is moved.
@@ -120,7 +122,7 @@ package struct Backup: Sendable {
     package func verify() throws -> BackupManifest {
         guard try file(Self.manifest).isThere() else {
             throw BackupFault(
-                "\(folder.absolutePath) is not a backup: its \(Self.manifest) is missing; `belfry backup --to` makes one"
+                "\(folder) is not a backup: its \(Self.manifest) is missing; `belfry backup --to` makes one"
             )
         }
         let manifest = try BackupManifest(json: try file(Self.manifest).contents())
@@ -129,7 +131,7 @@ package struct Backup: Sendable {
                 throw BackupFault("\(file(expected.name)) is not the file that was backed up")
             }
         }
-        _ = try inspect(of: "the database of the backup \(folder.absolutePath)")
+        _ = try inspect(of: "the database of the backup \(folder)")
         return manifest
     }
 
@@ -149,6 +151,16 @@ package struct Backup: Sendable {
     }
 
     private func file(_ name: String) -> String { folder + "/" + name }
+
+    /// Throws where a directory is a backup: whoever opens its database changes it, and it is none any more.
+    static func demandNone(in directory: String) throws(ConfigurationFaults) {
+        let backup = Backup(at: directory)
+        let isOne = [database, manifest].allSatisfy { FileManager.default.fileExists(atPath: backup.file($0)) }
+        guard isOne else { return }
+        throw ConfigurationFaults(lines: [
+            "\(backup.folder) is a backup: `belfry restore --from \(backup.folder)` makes a data directory of it"
+        ])
+    }
 }
 
 /// Why a backup could not be made or restored.
@@ -159,6 +171,12 @@ package struct BackupFault: Error, Sendable, CustomStringConvertible {
 }
 
 extension StorageConfiguration {
+    /// Throws where the database of the data directory is another user's, or a backup's.
+    func demandDatabase() throws(ConfigurationFaults) {
+        try FileOwner.demandDatabase(at: databaseFile)
+        try Backup.demandNone(in: directory)
+    }
+
     fileprivate func demandSQLite() throws {
         guard databaseURL == nil else {
             throw BackupFault(

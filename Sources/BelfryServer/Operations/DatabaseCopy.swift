@@ -28,15 +28,19 @@ package struct DatabaseCopy: Sendable {
 
         package var description: String {
             "the copy of \(table) differs: \(source.rows) rows and digest \(source.sum) there, "
-                + "\(target.rows) rows and digest \(target.sum) here"
+                + "\(target.rows) rows and digest \(target.sum) here. The old database was changed since the copy began: start it "
+                + "again; where they still differ, empty the new database first (delete the file, or drop and create the database)"
         }
     }
 
-    package func run(_ report: (Progress) -> Void) async throws -> [Verdict] {
-        let tables = try await target.copiedTables()
-        for table in tables { try await copy(table, report) }
+    package func run(_ report: (Progress) -> Void) async throws {
+        for table in try await target.copiedTables() { try await copy(table, report) }
+    }
+
+    /// Throws `Difference` at the first table whose rows differ.
+    package func compare() async throws -> [Verdict] {
         var verdicts: [Verdict] = []
-        for table in tables {
+        for table in try await target.copiedTables() {
             let (there, here) = (try await digest(of: table, in: source), try await digest(of: table, in: target))
             guard there == here else { throw Difference(table: table.name, source: there, target: here) }
             verdicts.append(Verdict(table: table.name, rows: here.rows, digest: here.sum))

@@ -34,23 +34,32 @@ package enum DatabaseLocation: Sendable, Hashable {
         var locks: [DirectoryLock] = []
         defer { withExtendedLifetime(locks) {} }
         for directory in Set([self, target].compactMap(\.directory)) { locks.append(try await .take(directory)) }
-        return try await with(for: .copyingFrom, logger) { source in
-            let secrets = try await source.bulkSecrets()
-            try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
-            return try await target.with(for: .copyingTo, logger) { copy in
-                let verdicts = try await DatabaseCopy(source: source, target: copy).run(report)
-                let now = SystemClock().now
-                let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
-                // The end comes last: after an interruption before it the copy can be started again, and both databases are never
-                // usable at once.
-                if !keepsSource {
-                    // A node that came meanwhile has written what is not in the copy.
-                    if case .postgres = self { try await demandNoServer(logger) }
-                    try await source.recordMove(to: target.name, at: now)
-                }
-                try await copy.audited(change) { try await copy.endImport(of: name, at: now) }
-                return verdicts
+        let (secrets, earlier) = try await with(for: .copyingFrom, logger) {
+            (try await $0.bulkSecrets(), try await $0.move())
+        }
+        try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
+        return try await target.with(for: .copyingTo, logger) { copy in
+            let now = SystemClock().now
+            let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
+            let verdicts: [DatabaseCopy.Verdict]
+            try await with(for: .copyingFrom, logger) { source in
+                try await DatabaseCopy(source: source, target: copy).run(report)
+                if !keepsSource { try await source.record(DatabaseMove(to: target.name, at: now)) }
             }
+            do {
+                // From the mark on nobody comes in. One who stayed could write behind the comparison.
+                if !keepsSource { try await demandNoServer(logger) }
+                verdicts = try await with(for: .copyingFrom, logger) {
+                    try await DatabaseCopy(source: $0, target: copy).compare()
+                }
+            } catch {
+                if !keepsSource { try await with(for: .copyingFrom, logger) { try await $0.record(earlier) } }
+                throw error
+            }
+            // The end comes last: after an interruption before it the copy can be started again, and both databases are never
+            // usable at once.
+            try await copy.audited(change) { try await copy.endImport(of: name, at: now) }
+            return verdicts
         }
     }
 
@@ -66,7 +75,7 @@ package enum DatabaseLocation: Sendable, Hashable {
             if !force, let use = await Self.use(since: move, of: store, logger) {
                 throw DatabaseInUse(description: use)
             }
-            try await store.forgetMove()
+            try await store.record(nil)
             let change = AuditedChange(
                 by: author, "database.reopen", "database", of: .everything, ["force": String(force)])
             try await store.audited(change) {}
@@ -118,7 +127,8 @@ package enum DatabaseLocation: Sendable, Hashable {
             guard try path.isThere() else { return }
             do { try SQLiteBackup.demandAlone(path) } catch StoreError.unavailable(let why) {
                 guard why.contains("another process") else { throw StoreError.unavailable(why) }
-                throw DatabaseInUse(description: "\(path) is in use, stop the server first")
+                throw DatabaseInUse(
+                    description: "\(path) is in use, stop the server first, and commands such as an import")
             }
         case .postgres:
             let nodes = try await with(for: .copyingTo, logger) { try await $0.nodes() }.filter { $0.state != .gone }
@@ -145,6 +155,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         let migrates = use == .copyingTo
         switch self {
         case .sqlite(let path):
+            try Backup.demandNone(in: path.absolutePath.parentDirectory)
             let store = try SQLiteStore.open(
                 at: path, clock: SystemClock(), logger: logger, migrate: migrates, for: use)
             let result = await Result { try await body(store) }

@@ -100,7 +100,7 @@ package struct MirrorConfiguration: Sendable {
             settings.note("mirror.url is `\(url.quotable)`, it has to be https://host")
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-        trustRootFile = settings.optionalString("mirror.trust.root.file")
+        trustRootFile = settings.optionalString("mirror.trust.root.file")?.absolutePath
         applications = Self.applications(settings)
         secrets = Self.secrets(settings)
     }

@@ -46,10 +46,16 @@ extension String {
         }
     }
 
+    /// Makes a directory that only its owner can open.
+    func makeDirectory() throws(FileFault) {
+        guard mkdir(self, 0o700) != 0 else { return }
+        let code = Errno(rawValue: errno)
+        throw FileFault(self, code, "cannot be made: \(code.words)")
+    }
+
     /// Makes a directory that only its owner can open, with the owner of the directory that it is in.
     func makePrivateDirectory() throws {
-        try FileManager.default.createDirectory(
-            atPath: self, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try makeDirectory()
         guard let owner = FileOwner.ofNewFile(at: self), !owner.isOwn else { return }
         // By its descriptor: the owner of the directory around it could have put a link in its place.
         let made = try FileDescriptor.open(FilePath(self), .readOnly, options: [.directory, .noFollow, .closeOnExec])
@@ -76,6 +82,17 @@ extension String {
         try folder.closeAfter {
             guard fsync(folder.rawValue) == 0 else { throw Errno(rawValue: errno) }
         }
+    }
+}
+
+extension Data {
+    /// A text in UTF-8, without the byte order mark that programs of Windows begin one with; PowerShell writes UTF-16. Anything else as
+    /// it is.
+    package var inUTF8: Data {
+        if starts(with: [0xEF, 0xBB, 0xBF]) { return Data(dropFirst(3)) }
+        let isWide = starts(with: [0xFF, 0xFE]) || starts(with: [0xFE, 0xFF])
+        guard isWide, let text = String(data: self, encoding: .utf16) else { return self }
+        return Data(text.utf8)
     }
 }
 

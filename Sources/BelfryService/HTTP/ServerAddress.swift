@@ -88,7 +88,7 @@ package struct ServerAddress: Sendable {
 
     /// The host in `host`, `host:port` or `[address]:port`, in lower case and without a dot at its end; nil for anything else, such as
     /// `localhost:80@evil.example`, which begins a link to another host. Source: RFC 9110 §7.2, RFC 3986 §3.2.
-    private static func name(in authority: String) -> String? {
+    package static func name(in authority: String) -> String? {
         let isBracketed = authority.first == "["
         let name = isBracketed ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
         let rest = authority[name.endIndex...].drop { isBracketed && $0 == "]" }

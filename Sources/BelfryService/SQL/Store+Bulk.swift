@@ -43,24 +43,17 @@ extension Store {
         }
     }
 
-    /// Marks the database as copied to another, so that neither a server nor a command uses it by mistake.
-    ///
-    /// - Parameter name: of the other, as it was given.
-    package func recordMove(to name: String, at now: Instant) async throws {
+    /// Marks the database as copied to another, so that neither a server nor a command uses it by mistake; nil lets it be used again.
+    package func record(_ move: DatabaseMove?) async throws {
         try await write { session in
             try session.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName)
-            try session.prepared(SecretStatements.insert).run(
-                DatabaseImport.moveSettingName, Array(DatabaseMove(to: name, at: now).text.utf8))
+            guard let move else { return }
+            try session.prepared(SecretStatements.insert).run(DatabaseImport.moveSettingName, Array(move.text.utf8))
         }
     }
 
     /// The place to which the database was copied; nil if it was not.
     package func move() async throws -> DatabaseMove? { try await readCommitted { try DatabaseImport.move(of: $0) } }
-
-    /// Lets the database be used again after `recordMove`.
-    package func forgetMove() async throws {
-        try await write { try $0.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName) }
-    }
 
     /// The tables to copy, each after those its rows refer to.
     package func copiedTables() async throws -> [BulkTable] {

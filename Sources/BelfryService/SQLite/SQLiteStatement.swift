@@ -234,7 +234,7 @@ extension DatabaseError: EngineError {
     var storeError: any Error {
         let message = message ?? "no further words"
         return switch resultCode {
-        case .SQLITE_FULL: StoreError.unavailable("the disk is full: \(message)")
+        case .SQLITE_FULL: StoreError.unavailable("the disk is full")
         case .SQLITE_READONLY: StoreError.unavailable("the database cannot be written: \(message)")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: StoreError.unavailable("the database is damaged: \(message)")
         case .SQLITE_BUSY, .SQLITE_LOCKED:

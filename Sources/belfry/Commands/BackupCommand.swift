@@ -57,12 +57,19 @@ struct RestoreCommand: AsyncParsableCommand {
             Restored to \(directory).\(aside.map { " The old files are in \($0)." } ?? "") Next:
               1. `belfry check`, then start the server: batches that were open in the backup are sent again
               2. `belfry platform test PLATFORM` for each platform
+            \(Self.advice)
             The file of the first admin key is in no backup; `belfry admin create` makes another key.
             """)
     }
 }
 
 extension RestoreCommand {
+    /// A warning to those who only try a copy.
+    static let advice = """
+        A server on the copy sends all that waits, as the real one does. To try it, start it with
+        BELFRY_PROXY_DEFAULT_URL=http://127.0.0.1:9, so that nothing leaves (docs/Operations.md, "Backup").
+        """
+
     /// Warns of a file of the first admin key that belongs to the database before.
     private func warn(ofKeyFile path: String, _ service: OperatorService) async throws {
         guard let held = try? String(contentsOfFile: path, encoding: .utf8),

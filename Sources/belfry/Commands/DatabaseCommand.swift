@@ -13,8 +13,9 @@ struct DatabaseCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy a whole database into an empty one of another kind, and compare both.",
             discussion: """
-                Refused while a server has either; stop them first. A copy that was interrupted goes on where it was when it is started again, \
-                and no server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands \
+                Refused while a server has either; stop them first, and commands such as an import. A copy that was interrupted goes on \
+                where it was when it is started again; where the old database was changed meanwhile, empty the new one first. No \
+                server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands \
                 refuse the old database, unless --keep-source is given; `belfry database reopen` lets it be used again.
                 """)
 
@@ -53,7 +54,12 @@ struct DatabaseCommand: AsyncParsableCommand {
                 ["table", "rows", "digest"],
                 rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
             if keepSource {
-                return print("\nBoth are the same. The old database stays in use; the new one is of this moment.")
+                return print(
+                    """
+
+                    Both are the same. The old database stays in use; the new one is of this moment.
+                    \(RestoreCommand.advice)
+                    """)
             }
             print(
                 """

@@ -4,25 +4,18 @@ import Foundation
 
 /// A file that a command was given.
 enum InputFile {
-    /// The contents of a file. Throws `ValidationError` with the option, the path and why it cannot be read.
+    /// The contents of a file, a text in UTF-8: no other file that commands take begins with a byte order mark. Throws
+    /// `ValidationError` with the option, the path and why it cannot be read.
     ///
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - option: what named it.
     static func contents(of path: String, for option: String) throws -> Data {
         do throws(FileFault) {
-            return inUTF8(try path == "-" ? StandardInput.contents() : path.contents())
+            return try (path == "-" ? StandardInput.contents() : path.contents()).inUTF8
         } catch {
             throw ValidationError("\(option): \(path == "-" || error.isTooLarge ? "\(error)" : fault(of: path))")
         }
-    }
-
-    /// A text that Windows wrote in UTF-16, as PowerShell does, in UTF-8; anything else as it is. No other file that commands take begins
-    /// with a byte order mark.
-    private static func inUTF8(_ data: Data) -> Data {
-        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
-        guard marks.contains(where: data.starts), let text = String(data: data, encoding: .utf16) else { return data }
-        return Data(text.utf8)
     }
 
     /// Why a path cannot be read.

@@ -50,7 +50,15 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         guard map == nil || format.isMapped else { throw ValidationError("--map is for --format csv and jsonl") }
         if let map { _ = try ImportMapping(map) }
+        guard run.verdicts.map(Self.place) != Self.place(of: file) else {
+            throw ValidationError("--verdicts names the list itself, which they would replace")
+        }
         if backend.server != nil { try checkRemote() }
+    }
+
+    /// The path behind all links.
+    private static func place(of path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
     private func checkRemote() throws {
@@ -217,7 +225,8 @@ final class ImportInput {
             (name, handle, unpacking, size) = ("import", .standardInput, nil, nil)
             return
         }
-        guard FileManager.default.isReadableFile(atPath: path) else {
+        guard FileManager.default.isReadableFile(atPath: path), !FileManager.default.fileExists(atPath: path + "/.")
+        else {
             throw ValidationError(InputFile.fault(of: path))
         }
         name = path
@@ -260,7 +269,7 @@ final class ImportInput {
         guard let unpacking else { return }
         unpacking.waitUntilExit()
         guard unpacking.terminationStatus == 0 else {
-            throw ValidationError("\(name) cannot be unpacked: gzip ended with \(unpacking.terminationStatus)")
+            throw InvalidInput(field: name, "cannot be unpacked: gzip ended with \(unpacking.terminationStatus)")
         }
     }
 }

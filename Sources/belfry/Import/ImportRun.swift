@@ -89,15 +89,10 @@ struct ImportRunOptions: ParsableArguments {
             refused: tally.refused, dry_run: dryRun, verdicts: verdicts, validated: sample?.counts,
             others: others.isEmpty ? nil : others.map { "\($0.0): \($0.1)" })
         if json { return try Output.json(result) }
-        var fields = [("rows", tally.rows.grouped)]
-        fields +=
-            dryRun
-            ? [("valid", tally.new.grouped)]
-            : [
-                ("new", tally.new.grouped), ("updated", tally.updated.grouped),
-                ("duplicate", tally.duplicate.grouped),
-            ]
-        fields += [("refused", tally.refused.grouped), ("verdicts", verdicts)]
+        var fields = [
+            ("rows", tally.rows.grouped), ("new", tally.new.grouped), ("updated", tally.updated.grouped),
+            ("duplicate", tally.duplicate.grouped), ("refused", tally.refused.grouped), ("verdicts", verdicts),
+        ]
         for (outcome, count) in (sample?.counts ?? [:]).sorted(by: { $0.key < $1.key }) {
             fields.append(("validated: \(outcome)", count.grouped))
         }
@@ -224,6 +219,10 @@ final class ImportJournal {
     ///   - job: an import of another one begins anew.
     ///   - resumes: whether it goes on where an earlier one stopped.
     init(at path: String, job: String, resumes: Bool) throws {
+        let head = Data(ImportService.Verdict.csvHead.utf8)
+        if let start = try? FileHandle(forReadingAtPath: path)?.read(upToCount: head.count), !head.starts(with: start) {
+            throw ValidationError("\(path) holds something else than verdicts: name another file with --verdicts")
+        }
         verdictsPath = path
         statePath = path + ".state"
         let kept = resumes ? FileManager.default.contents(atPath: statePath) : nil
@@ -231,11 +230,10 @@ final class ImportJournal {
         state = known.flatMap { $0.job == job ? $0 : nil } ?? State(job: job)
         if state.rows == 0 || !FileManager.default.fileExists(atPath: path) {
             state = State(job: job)
-            guard FileManager.default.createFile(atPath: path, contents: Data(ImportService.Verdict.csvHead.utf8))
-            else {
+            guard FileManager.default.createFile(atPath: path, contents: head) else {
                 throw ValidationError("\(path) cannot be written")
             }
-            state.verdictBytes = UInt64(ImportService.Verdict.csvHead.utf8.count)
+            state.verdictBytes = UInt64(head.count)
         }
         verdicts = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try verdicts.truncate(atOffset: state.verdictBytes)

@@ -9,9 +9,19 @@ import Outbound
 struct PCFServer: Sendable {
     private let base: String
     private let http: CommandHTTP
+    let pace = Pace()
 
     /// Six tries take half a minute.
     private static let triesMax = 6
+    /// How long a server that is asked too much is waited for: at a time, and by one question in all.
+    private static let (waits, waitMax) = (Duration.milliseconds(200)...Duration.seconds(60), Duration.seconds(1_800))
+
+    /// How many questions the server is asked at a time: half as many from each answer that those are too many.
+    actor Pace {
+        private(set) var atOnce = 32
+
+        func slow(from asked: Int) { if asked == atOnce { atOnce = max(1, asked / 2) } }
+    }
 
     /// The caller: an application by its API key, or a platform by its secret.
     struct Caller: Sendable {
@@ -29,7 +39,7 @@ struct PCFServer: Sendable {
             throw ValidationError("--from is `\(url.quotable)`, it has to be https://host")
         }
         let roots = try trustRoot.map { trustRoot in
-            let pem = FileManager.default.contents(atPath: trustRoot) ?? Data()
+            let pem = try InputFile.contents(of: trustRoot, for: "--trust-root")
             guard let roots = try? PEMFile.certificates(in: Array(pem)) else {
                 throw ValidationError("--trust-root: \(trustRoot) holds no certificates in PEM")
             }
@@ -44,22 +54,29 @@ struct PCFServer: Sendable {
 
     /// The answer to a GET; nil for a 404. Faults that may pass by themselves are retried.
     func get(_ path: String, as caller: Caller) async throws -> Data? {
-        var pause = Duration.milliseconds(500)
-        for number in 1... {
+        var (number, pause, waited) = (0, Duration.milliseconds(500), Duration.zero)
+        while true {
+            let atOnce = await pace.atOnce
             let fault: String
             switch try await ask(path, as: caller) {
             case .answer(let data): return data
             case .absent: return nil
             case .refused(let why): throw PCFFault("\(base.quotable)\(path) \(why)")
+            case .throttled(let wait) where waited < Self.waitMax:
+                await pace.slow(from: atOnce)
+                try await Task.sleep(for: wait)
+                waited += wait
+                continue
+            case .throttled: throw PCFFault("\(base.quotable)\(path) has answered 429 for half an hour")
             case .failed(let why): fault = why
             }
+            number += 1
             guard number < Self.triesMax else {
                 throw PCFFault("\(base.quotable)\(path) cannot be read after \(number) tries: \(fault)")
             }
             try await Task.sleep(for: pause)
             pause *= 2
         }
-        return nil
     }
 
     /// The answer to a GET as JSON. Throws for a 404.
@@ -74,6 +91,8 @@ struct PCFServer: Sendable {
         /// Asking again is of no use.
         case refused(String)
         case failed(String)
+        /// It is asked too much, and names how long to wait.
+        case throttled(Duration)
     }
 
     private func ask(_ path: String, as caller: Caller) async throws -> Answer {
@@ -93,9 +112,12 @@ struct PCFServer: Sendable {
                 "answered \(response.status): check --app-uuid and --api-key-file, or --platform-secrets")
         case 300..<400:
             return .refused("answered \(response.status): give the address that it leads to as --from")
+        case 429:
+            let asked = response.headers.retryAfter() ?? .seconds(1)
+            return .throttled(min(max(asked, Self.waits.lowerBound), Self.waits.upperBound))
         case let status:
             let words = "\(status) \(HTTPResponseStatus(statusCode: status).reasonPhrase)"
-            return status == 429 || status >= 500 ? .failed(words) : .refused("answered \(words)")
+            return status >= 500 ? .failed(words) : .refused("answered \(words)")
         }
     }
 

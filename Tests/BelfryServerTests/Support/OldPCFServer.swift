@@ -77,6 +77,8 @@ final class OldPCFServer: Sendable {
         /// Every third request is answered so, no path twice.
         case now(Int)
         case hangs
+        /// The first requests are too many.
+        case busy(Int)
     }
 
     var fault: Fault {
@@ -165,7 +167,8 @@ private final class OldPCFHandler: ChannelInboundHandler {
             case .status(let status): reply((status, "broken"), context)
             case .now(let status) where number.isMultiple(of: 3) && state.isFirstFault(of: head.uri):
                 reply((status, "broken"), context)
-            case .now, .none: reply(answers.answer(head, body), context)
+            case .busy(let count) where number <= count: reply((429, "too many"), context)
+            case .busy, .now, .none: reply(answers.answer(head, body), context)
             }
         }
     }
@@ -173,7 +176,9 @@ private final class OldPCFHandler: ChannelInboundHandler {
     private func reply(_ answer: (status: Int, body: String), _ context: ChannelHandlerContext) {
         let head = HTTPResponseHead(
             version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status),
-            headers: ["content-length": "\(answer.body.utf8.count)", "content-type": "application/json"])
+            headers: [
+                "content-length": "\(answer.body.utf8.count)", "content-type": "application/json", "retry-after": "0",
+            ])
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
