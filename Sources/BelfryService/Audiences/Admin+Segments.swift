@@ -61,7 +61,7 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Segment {
-            let name = (call.text("segment") ?? "").asName
+            let name = (try call.text("segment") ?? "").asName
             return try await factory.store.segment(named: name, of: application.key).orMissing("segment")
         }
     }

@@ -44,7 +44,7 @@ package enum PostingList: Sendable, Hashable {
     /// The given devices, in ascending order. Devices of other platforms are not in the list.
     case devices([Key<Device>])
     /// Devices of the batches of a push, inactive ones too.
-    case sent(Key<Push>)
+    case sent(Key<Push>, SentPart)
     /// Devices whose apps reported so of a push, inactive ones too.
     case reported(PushReport, Key<Push>)
     /// Devices that reported a geofence, inactive ones too.
@@ -55,6 +55,24 @@ package enum PostingList: Sendable, Hashable {
     case labels(LabelRange)
     /// All active devices of these platforms, none of others.
     case platforms([Key<Platform>])
+}
+
+/// A part of the devices of a push, by their answers. The raw values are in the stored form.
+package enum SentPart: String, Sendable, Hashable {
+    case all = "sent"
+    /// Without devices that were not there to be told, or whose delivery was cancelled.
+    case there
+    /// Devices that the push went to, or goes to.
+    case told
+
+    /// - Parameter answer: nil for one that cannot be read.
+    package func includes(_ answer: Answer?) -> Bool {
+        switch answer {
+        case .accepted, .unknown, .pending: true
+        case .gone, .skipped(.inactive), .skipped(.missing), .skipped(.cancelled), nil: self == .all
+        case .expired, .skipped, .refused: self != .told
+        }
+    }
 }
 
 // An audience is stored with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
@@ -149,7 +167,7 @@ extension PostingList {
         case .topic(let name): "topic:\(name)"
         case .customUser(let id): "custom_user:\(id)"
         case .devices(let devices): "devices:\(devices.map(\.description).joined(separator: ","))"
-        case .sent(let push): "sent:\(push)"
+        case .sent(let push, let part): "\(part.rawValue):\(push)"
         case .reported(let report, let push): "\(report.rawValue):\(push)"
         case .geofence(let geofence): "geofence:\(geofence)"
         case .label(let label): "label:\(label.name)"
@@ -171,9 +189,9 @@ extension PostingList {
         case ("platforms", let keys?):
             guard let platforms = Self.keys(keys, of: Platform.self) else { return nil }
             self = .platforms(platforms)
-        case ("sent", let key?):
-            guard let key = Int64(key) else { return nil }
-            self = .sent(Key(key))
+        case (let name, let key?) where SentPart(rawValue: String(name)) != nil:
+            guard let push = Int64(key), let part = SentPart(rawValue: String(name)) else { return nil }
+            self = .sent(Key(push), part)
         case (let name, let key?) where PushReport(rawValue: String(name)) != nil:
             guard let push = Int64(key), let report = PushReport(rawValue: String(name)) else { return nil }
             self = .reported(report, Key(push))

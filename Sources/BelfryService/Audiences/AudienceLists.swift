@@ -8,6 +8,8 @@ struct AudienceWorld {
     let devices: [[UUID]: [Key<Device>]]
     /// The pushes of the receipts that the expression names; unknown ones are missing.
     var pushes: [UUID: Key<Push>] = [:]
+    /// The push that the one to this audience follows; nil for none.
+    var followed: FollowedPush?
     let now: Instant
 }
 
@@ -82,7 +84,10 @@ extension AudienceExpression {
             let keys = Set(world.devices[uuids] ?? []).sorted()
             return .lists(.all([.list(.devices(keys)), .list(.active)]))
         case .sent(let receipts):
-            let sent = receipts.compactMap { world.pushes[$0] }.map { Audience.list(.sent($0)) }
+            let sent = receipts.compactMap { receipt in
+                let part = receipt == world.followed?.receiptID ? world.followed?.part : nil
+                return world.pushes[receipt].map { Audience.list(.sent($0, part ?? .all)) }
+            }
             return .lists(.all([union(sent), .list(.active)]))
         case .reported(let report, let receipts):
             let reported = receipts.compactMap { world.pushes[$0] }.map { Audience.list(.reported(report, $0)) }

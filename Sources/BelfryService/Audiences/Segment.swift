@@ -42,6 +42,9 @@ extension AudienceExpression {
         }
     }
 
+    /// The names of the campaigns in it.
+    var campaigns: [String] { terms.compactMap { if case .campaign(_, let name) = $0 { name } else { nil } } }
+
     /// The expression with segments in the place of their names.
     func replacing(_ segments: [String: AudienceExpression]) -> AudienceExpression {
         replacing { term in if case .segment(let name) = term { segments[name] } else { nil } }
@@ -117,7 +120,7 @@ extension AudienceExpression {
             guard !pushes.isEmpty else { return .not(.term(.everyone)) }
             return .term(report.map { .reported($0, pushes) } ?? .sent(pushes))
         }
-        guard written.valueCount <= Self.resolvedValuesMax else {
+        guard receipts.isEmpty || written.valueCount <= Self.resolvedValuesMax else {
             throw InvalidInput(
                 field: "target.where",
                 "has more than \(Self.resolvedValuesMax) values with the pushes of its campaigns, which is the limit")
@@ -127,11 +130,11 @@ extension AudienceExpression {
 }
 
 extension Store {
-    package func segments(
-        of application: Key<Application>, after name: String? = nil, limit: Int = Segment.countMax
-    ) async throws -> [Segment] {
-        try await readCommitted { db in
-            try db.prepared(SegmentStatements.behind).all(application, name ?? "", limit, as: Segment.init)
+    package func segments(of application: Key<Application>) async throws -> [Segment] {
+        try await readCommitted { [damagedRows] db in
+            try db.prepared(SegmentStatements.list).all(application, Segment.countMax) { row in
+                try damagedRows.readable("segment \(row.integer(0))") { try Segment(row) }
+            }.compactMap(\.self)
         }
     }
 
@@ -162,10 +165,15 @@ extension Store {
         }
     }
 
-    /// Segments of all applications that have no point of the day yet.
-    package func segments(without day: Instant, limit: Int) async throws -> [Segment] {
-        try await readCommitted { db in
-            try db.prepared(SegmentStatements.uncounted).all(day, limit, as: Segment.init)
+    /// Segments of all applications that have no point of the day yet, by their keys.
+    package func segments(without day: Instant, after key: Key<Segment>, limit: Int) async throws -> [Segment] {
+        try await readCommitted { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: key) { last, limit in
+                try db.prepared(SegmentStatements.uncounted).all(day, last, limit) { row in
+                    let key = Key<Segment>(row.integer(0))
+                    return (key, try damagedRows.readable("segment \(key)") { try Segment(row) })
+                }
+            }
         }
     }
 
@@ -207,11 +215,11 @@ enum SegmentStatements {
     private static let columns = AudienceExpression.statements.columns
 
     /// Scans `segment_name`.
-    static let behind: SQLText = """
-        SELECT \(columns) /* segments.behind */ FROM segment
-         WHERE application_id = $1 AND name > $2
+    static let list: SQLText = """
+        SELECT \(columns) /* segments.list */ FROM segment
+         WHERE application_id = $1
          ORDER BY name
-         LIMIT $3
+         LIMIT $2
         """
 
     static let points: SQLText = """
@@ -223,9 +231,9 @@ enum SegmentStatements {
 
     static let uncounted: SQLText = """
         SELECT \(columns) /* segments.uncounted */ FROM segment
-         WHERE NOT EXISTS (SELECT 1 FROM segment_point WHERE segment_id = segment.id AND day_ms = $1)
+         WHERE NOT EXISTS (SELECT 1 FROM segment_point WHERE segment_id = segment.id AND day_ms = $1) AND id > $2
          ORDER BY id
-         LIMIT $2
+         LIMIT $3
         """
 
     static let note: SQLText = """

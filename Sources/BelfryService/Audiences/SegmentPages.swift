@@ -29,8 +29,9 @@ struct SegmentPages {
 
     private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
         let store = visit.services.store
-        let segments = try await store.segments(
-            of: application.key, after: visit.query.raw("after"), limit: Self.perPage)
+        let after = visit.query.raw("after")
+        let segments = Array(
+            try await store.segments(of: application.key).filter { $0.name > after }.prefix(Self.perPage))
         let sizes = try await store.latestPoints(of: segments.map(\.key))
         let users = try await visit.searching(application) {
             try await visit.services.all.segments.users(ofAll: application.key)

@@ -43,12 +43,7 @@ package struct SegmentService: Sendable {
 
     /// The waiting schedules, other segments and drafts of campaigns that name a segment.
     package func users(of name: String, _ application: Key<Application>) async throws -> [SegmentUser] {
-        let segments = try await store.segments(of: application).filter { $0.expression.segments.contains(name) }
-        let schedules = try await store.schedules(of: application, limit: 100) {
-            $0.pushRequest.target.expression?.segments.contains(name) ?? false
-        }
-        let campaigns = try await store.drafts(of: application) { $0.segments.contains(name) }
-        return segments.map { .segment($0) } + schedules.map { .schedule($0) } + campaigns.map { .campaign($0) }
+        try await store.users(in: application) { $0.segments.contains(name) }
     }
 
     /// The segments that use others, and the first 500 waiting schedules that do, by the names of those they use.
@@ -71,24 +66,52 @@ package struct SegmentService: Sendable {
         return users
     }
 
-    /// Throws where the expression names itself, or a segment that there is not.
+    /// Throws where the expression names a segment or campaign that there is not, and where its segment, or one that leads to it, could not
+    /// be used then.
     private func check(
         _ expression: AudienceExpression, under name: String, of application: Application
     ) async throws {
-        do {
-            _ = try await expression.resolved { other in
-                guard other != name else {
-                    throw InvalidInput(field: "where", "leads back to the segment '\(name)' itself")
-                }
-                return try await store.segmentExpression(other, of: application.key)
+        let segments = try await store.segments(of: application.key).map { ($0.name, $0.expression) }
+        let present = Dictionary(segments) { $1 }
+        let changed = present.merging([name: expression]) { $1 }
+        var leading = [name]
+        var used = leading
+        while !used.isEmpty {
+            let users = present.filter { !leading.contains($0.key) && !Set($0.value.segments).isDisjoint(with: used) }
+            used = users.keys.sorted()
+            leading += used
+        }
+        for other in leading {
+            let use = AudienceExpression.term(.segment(other))
+            if other != name, (try? await use.resolved { present[$0] }) == nil { continue }
+            do { _ = try await use.resolved { changed[$0] } } catch let error as InvalidInput {
+                let words = other == name ? "" : "breaks the segment '\(other)', which "
+                throw InvalidInput(field: "where", words + error.problem)
             }
-        } catch let error as InvalidInput {
-            throw InvalidInput(field: "where", error.problem)
+        }
+        for campaign in expression.campaigns {
+            guard try await store.campaign(named: campaign, of: application.key) != nil else {
+                throw InvalidInput(field: "where", "names the campaign '\(campaign)', which there is not")
+            }
         }
     }
 }
 
-/// Something that names a segment, which stays as long.
+extension Store {
+    /// The segments, waiting schedules and drafts of campaigns with an expression that fulfils a condition.
+    func users(
+        in application: Key<Application>, where isMeant: @escaping @Sendable (AudienceExpression) -> Bool
+    ) async throws -> [SegmentUser] {
+        let segments = try await segments(of: application).filter { isMeant($0.expression) }
+        let schedules = try await schedules(of: application, limit: 100) {
+            $0.pushRequest.target.expression.map(isMeant) ?? false
+        }
+        let campaigns = try await drafts(of: application) { $0.expressions.contains(where: isMeant) }
+        return segments.map { .segment($0) } + schedules.map { .schedule($0) } + campaigns.map { .campaign($0) }
+    }
+}
+
+/// Something that names a segment or a campaign, which stays as long.
 package enum SegmentUser: Sendable {
     case segment(Segment)
     case schedule(Schedule)
@@ -130,12 +153,15 @@ package struct SegmentCounter: Service {
         }
     }
 
-    /// Counts the segments that have no size of today yet.
+    /// Counts the segments that have no size of today yet. Throws the error of one that cannot be counted once it has counted the others.
     package func round() async throws {
         let today = Instant(milliseconds: clock.now.milliseconds / 86_400_000 * 86_400_000)
+        var last = Key<Segment>(0)
+        var fault: (any Error)?
         while true {
-            let segments = try await store.segments(without: today, limit: 50)
-            guard !segments.isEmpty else { return }
+            let segments = try await store.segments(without: today, after: last, limit: 50)
+            guard let end = segments.last?.key else { break }
+            last = end
             for segment in segments {
                 let size: AudienceSize
                 do {
@@ -145,9 +171,13 @@ package struct SegmentCounter: Service {
                 } catch is InvalidInput {
                     // It names a segment that there is not any more.
                     size = AudienceSize(devices: 0)
+                } catch let error where !(error is CancellationError) {
+                    fault = error
+                    continue
                 }
                 try await store.note(SegmentPoint(day: today, size: size), of: segment.key)
             }
         }
+        if let fault { throw fault }
     }
 }

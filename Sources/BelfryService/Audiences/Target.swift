@@ -97,7 +97,8 @@ package struct Target: Sendable, Hashable {
         if !topics.isEmpty { named.append(.term(.topics(topics))) }
         if !customUserIDs.isEmpty { named.append(.term(.users(customUserIDs))) }
         let base: AudienceExpression = named.isEmpty ? .term(.everyone) : named.count == 1 ? named[0] : .any(named)
-        return platforms.map { .all([base, .term(.platforms($0))]) } ?? base
+        guard let platforms else { return base }
+        return platforms.isEmpty ? .not(.term(.everyone)) : .all([base, .term(.platforms(platforms))])
     }
 
     /// Returns the target with other UUIDs for some of its devices.

@@ -6,7 +6,8 @@ extension Target {
     /// The platforms the target selects. Subscribers of a topic have tokens as well, most of them: so it gets only what names it.
     package func platforms(of all: [Platform]) -> [Platform] {
         let kinds = platforms.map { Set($0.flatMap(\.meaning)) }
-        return all.filter { kinds?.contains($0.kind) ?? ($0.kind != .fcmTopic || devices != nil) }
+        let namesTopics = devices != nil || expression?.namesTopics == true
+        return all.filter { kinds?.contains($0.kind) ?? ($0.kind != .fcmTopic || namesTopics) }
     }
 
     /// The targets that are named one by one, where these are devices, or a few users alone.
@@ -29,6 +30,17 @@ extension Target {
         if topics.isEmpty && customUserIDs.isEmpty { return .list(.active) }
         return .any(
             Set(topics).sorted().map { .list(.topic($0)) } + Set(customUserIDs).sorted().map { .list(.customUser($0)) })
+    }
+}
+
+extension AudienceExpression {
+    /// Whether it names the type of platform of FCM's topics, and not to leave it out.
+    fileprivate var namesTopics: Bool {
+        switch self {
+        case .all(let parts), .any(let parts): parts.contains(where: \.namesTopics)
+        case .term(.platforms(let kinds)): kinds.contains(.fcmTopic)
+        case .not, .term: false
+        }
     }
 }
 

@@ -15,7 +15,7 @@ extension Admin {
                 factory.application(.delete, "apps/:app_uuid/campaigns/:campaign", .change, delete),
                 verb("approve", CampaignService.approve), verb("start", CampaignService.start),
                 verb("stop", CampaignService.stop),
-                factory.application(.post, "apps/:app_uuid/campaigns/:campaign/test", .send, test),
+                factory.application(.post, "apps/:app_uuid/campaigns/:campaign/test", .send, test).repeatable,
             ]
         }
 
@@ -71,7 +71,9 @@ extension Admin {
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             let found = try await found(call, application)
             try call.demandMatch(EntityTag(found))
-            try await service.delete(found, of: application, by: call.author)
+            try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await service.delete(found, of: application, by: call.author)
+            }
             return Response(status: .noContent)
         }
 

@@ -140,23 +140,28 @@ extension CampaignPlan {
     package init(_ members: JSONObject) throws(InvalidInput) {
         var kept: JSONObject = [:]
         for (name, value) in members where !value.isNull { kept[name] = value }
-        self.members = kept
-        labels = try Self.labels(kept["labels"])
-        holdOut = try Self.percent(kept["hold_out"], "hold_out", 0...99) ?? 0
-        winner = try kept["winner"].map { (value) throws(InvalidInput) in try Winner(value) }
-        variants = try Self.variants(kept["variants"], holdOut: holdOut, hasWinner: winner != nil)
-        testTarget = try kept["test_target"].map { (value) throws(InvalidInput) in
-            var reader = JSONReader(Array(value.storedText.utf8))
-            return try Admin.TargetBody("test_target", from: &reader).checked(channels: nil)
-        }
+        try self.init(stored: kept)
         try checkPush()
         try JSONValue.object(kept).checkStored("plan", bytesMax: Self.bytesMax)
     }
 
+    /// Reads the stored members. This system may not know their time zone any more, which `body` finds.
+    init(stored members: JSONObject) throws(InvalidInput) {
+        self.members = members
+        labels = try Self.labels(members["labels"])
+        holdOut = try Self.percent(members["hold_out"], "hold_out", 0...99) ?? 0
+        winner = try members["winner"].map { (value) throws(InvalidInput) in try Winner(value) }
+        variants = try Self.variants(members["variants"], holdOut: holdOut, hasWinner: winner != nil)
+        testTarget = try members["test_target"].map { (value) throws(InvalidInput) in
+            var reader = JSONReader(Array(value.storedText.utf8))
+            return try Admin.TargetBody("test_target", from: &reader).checked(channels: nil)
+        }
+    }
+
     /// The request of its pushes, without what is the campaign's own.
-    func body() throws(InvalidInput) -> Admin.PushBody {
+    func body(without others: [String] = []) throws(InvalidInput) -> Admin.PushBody {
         var body = Admin.PushBody()
-        for (name, value) in members where Admin.PushBody.fields.contains(name) {
+        for (name, value) in members where Admin.PushBody.fields.contains(name) && !others.contains(name) {
             var reader = JSONReader(Array(value.storedText.utf8))
             try body.read(name, from: &reader)
         }
@@ -184,14 +189,16 @@ extension CampaignPlan {
 
     /// The templates that it names.
     var templates: [String] {
-        ([try? body().content()] + variants.map(\.content)).compactMap { $0?.template?.name }
+        ([try? body(without: Self.times).content()] + variants.map(\.content)).compactMap { $0?.template?.name }
     }
 
-    /// The segments that its targets name.
-    var segments: [String] {
-        let target = try? body().pushRequest(or: Push.Content()).target
-        return [target, testTarget].flatMap { $0?.expression?.segments ?? [] }
+    /// The expressions of its targets.
+    var expressions: [AudienceExpression] {
+        let target = try? body(without: Self.times).pushRequest(or: Push.Content()).target
+        return [target, testTarget].compactMap { $0?.expression }
     }
+
+    private static let times = ["send_at", "recurrence"]
 
     /// The part of a target.
     func target(of share: Range<Int>, _ target: Target, campaign: String) -> Target {

@@ -311,11 +311,12 @@ struct CampaignPages {
         if campaign.plan.testTarget != nil { buttons.append(button("test", "Send to the test audience")) }
         switch campaign.state {
         case .draft:
-            let needsApproval = campaign.approval == nil && application.deliveryRules.approvesCampaigns
-            if campaign.approval == nil, !CampaignPerson(author).isSame(as: campaign.maker) {
-                buttons.append(button("approve", "Approve"))
+            // What was approved may have changed since: then a second approval is needed, else it is refused.
+            let (isApproved, isNeeded) = (campaign.approval != nil, application.deliveryRules.approvesCampaigns)
+            if !isApproved || isNeeded, !CampaignPerson(author).isSame(as: campaign.maker) {
+                buttons.append(button("approve", isApproved ? "Approve again" : "Approve"))
             }
-            if !needsApproval { buttons.append(button("start", "Start")) }
+            if isApproved || !isNeeded { buttons.append(button("start", "Start")) }
         case .running: buttons.append(button("stop", "Stop it at once", isDanger: true))
         case .stopped:
             guard report.contains(where: { ($0.figures?.pending ?? 0) > 0 }) else { break }
@@ -415,7 +416,9 @@ struct CampaignPages {
             "Delete the campaign “\(campaign.name)”?", "Its report is deleted too. Its pushes are kept.", [],
             yes: "Delete the campaign", no: Self.address(campaign, application))
         if let question { return question }
-        try await visit.services.all.campaigns.delete(campaign, of: application, by: visit.author)
+        try await visit.searching(application) {
+            try await visit.services.all.campaigns.delete(campaign, of: application, by: visit.author)
+        }
         return .redirect(Address.query(Address.of(application, "campaigns"), [("done", "deleted")]))
     }
 

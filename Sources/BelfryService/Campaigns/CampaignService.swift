@@ -97,8 +97,13 @@ package struct CampaignService: Sendable {
         return try await found(campaign.name, application)
     }
 
-    /// Throws while it runs.
+    /// Throws while it runs, and where something else uses it.
     package func delete(_ campaign: Campaign, of application: Application, by author: AuditAuthor) async throws {
+        let users = try await store.users(in: application.key) { $0.campaigns.contains(campaign.name) }
+            .map(\.words).filter { $0 != "campaign \(campaign.name)" }
+        guard users.isEmpty else {
+            throw StoreError.conflict("the campaign is used by \(users.prefix(3).joined(separator: ", "))")
+        }
         try await store.audited(line(by: author, "delete", campaign.name, application)) {
             guard try await store.delete(campaign) else {
                 throw StoreError.conflict("the campaign runs: stop it first")
@@ -122,14 +127,15 @@ package struct CampaignService: Sendable {
                 "means \(size.devices) devices, a test goes to 1 to \(Self.testDevicesMax)")
         }
         var sent: [CampaignTest] = []
-        for (variant, request) in zip(
-            campaign.plan.variants, try await requests(of: campaign.plan, named: campaign.name, application))
-        {
-            var request = request
+        let requests = try await requests(of: campaign.plan, named: campaign.name, application)
+        for (place, variant) in campaign.plan.variants.enumerated() {
+            var request = requests[place]
             request.target = target
             request.expiresAt = nil
             request.content.pacing = .exempt
-            let push = try await pushes.send(request, for: application, by: author)
+            let push = try await IdempotentID.$given.withValue(IdempotentID.part(place)) { [request] in
+                try await pushes.send(request, for: application, by: author)
+            }
             sent.append(CampaignTest(variant: variant.name, receiptID: push.receiptID))
         }
         return sent
@@ -243,6 +249,10 @@ package struct CampaignService: Sendable {
         var parts = requests.enumerated().map { place, request in
             var request = request
             request.target.local = local
+            // Together they keep to the throttle.
+            request.content.pacing.perMinute = request.content.pacing.perMinute.map {
+                max(1, $0 * plan.variants[place].share.count / plan.rest.lowerBound)
+            }
             return NewCampaignPart(
                 place: place, request: WrittenRequest(request), dueAt: dueAt, recurrence: body.recurrence)
         }

@@ -258,7 +258,7 @@ extension Campaign {
             }
             let digest = members[CampaignPlan.digestMember]?.stringValue
             members[CampaignPlan.digestMember] = nil
-            return (try CampaignPlan(members), digest)
+            return (try CampaignPlan(stored: members), digest)
         }
         self.init(
             key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), name: row.text(2), plan: plan,

@@ -95,4 +95,7 @@ package enum IdempotentID {
     @TaskLocal package static var given: UUID?
 
     package static func make() -> UUID { given ?? .timeOrdered() }
+
+    /// The id of one of several things that a request creates; nil where none is given.
+    static func part(_ place: Int) -> UUID? { given.map { UUID(words: $0.words.0, $0.words.1 ^ UInt64(place)) } }
 }

@@ -152,7 +152,8 @@ extension Request {
 extension Response {
     /// The headers stored with an answer, a line each; the others are set again with each answer.
     fileprivate var keptHeaders: String {
-        headers.filter { [.contentType, .location].contains($0.name) }.map { "\($0.name): \($0.value)\r\n" }.joined()
+        headers.filter { [.contentType, .location, .warning].contains($0.name) }.map { "\($0.name): \($0.value)\r\n" }
+            .joined()
     }
 
     /// A stored answer.

@@ -32,10 +32,12 @@ package struct Pacing: Sendable, Hashable {
     }
 
     /// Its fields in a request.
-    var fields: JSONObject {
-        var members: JSONObject = [:]
+    var fields: JSONObject { members(beside: [:], throttle: "throttle_per_minute") }
+
+    private func members(beside others: JSONObject, throttle: String) -> JSONObject {
+        var members = others
         members["kind"] = kind.map(JSONValue.string)
-        members["throttle_per_minute"] = perMinute.map { .integer(Int64($0)) }
+        members[throttle] = perMinute.map { .integer(Int64($0)) }
         members["reminders"] = reminders?.json
         members["unless_sent"] = unlessSent?.json
         return members
@@ -44,7 +46,6 @@ package struct Pacing: Sendable, Hashable {
     /// That of calls, tests and what only the app sees.
     static let exempt = Pacing(kind: DeliveryRules.exemptKind)
 
-    /// The caps that count it.
     var caps: [FrequencyCap] { rules.caps.filter { $0.kind == nil || $0.kind == kind } }
 }
 
@@ -80,14 +81,7 @@ extension Pacing {
         }
     }
 
-    var json: JSONObject {
-        var members = rules.json
-        members["kind"] = kind.map(JSONValue.string)
-        members["per_minute"] = perMinute.map { .integer(Int64($0)) }
-        members["reminders"] = reminders?.json
-        members["unless_sent"] = unlessSent?.json
-        return members
-    }
+    var json: JSONObject { members(beside: rules.json, throttle: "per_minute") }
 }
 
 // MARK: Throttle
@@ -128,11 +122,6 @@ package enum PacingVerdict: Sendable, Hashable {
     case skip(Skip)
     case passive
 
-    /// Whether the device never gets the push.
-    var isFinal: Bool {
-        if case .skip = self { true } else { false }
-    }
-
     /// nil where it is told all the same.
     var outcome: Outcome? {
         switch self {
@@ -164,7 +153,6 @@ package struct PacedDevice: Sendable {
 }
 
 extension PacingRequest {
-    /// The verdicts of quiet hours on the devices.
     package func quiet(_ devices: [PacedDevice], at now: Instant) -> [Key<Device>: PacingVerdict] {
         guard let quiet = pacing.rules.quietHours else { return [:] }
         var verdicts: [Key<Device>: PacingVerdict] = [:]
@@ -180,9 +168,7 @@ extension PacingRequest {
         }
         return verdicts
     }
-}
 
-extension PacingRequest {
     /// The verdicts of quiet hours, and of caps on devices that these let be told. Whoever is admitted is noted in `uses`.
     package func verdicts(
         on devices: [PacedDevice], _ quiet: [Key<Device>: PacingVerdict], counting uses: inout CapUses, at now: Instant

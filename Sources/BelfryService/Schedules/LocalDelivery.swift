@@ -96,10 +96,19 @@ enum TimeZoneNames {
     static let all: [String] = {
         let directory = "/usr/share/zoneinfo"
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []
-        return paths.filter { path in
+        let names = paths.filter { path in
             let isOther = ["right/", "posix/", "posixrules", "localtime", "Factory"].contains { path.hasPrefix($0) }
             return !isOther && path.utf8.first.map { 0x41...0x5A ~= $0 } ?? false && !path.contains(".")
-        }.sorted()
+        }
+        return Set(names + links.keys).sorted()
+    }()
+
+    /// The present names by the old ones: the lines `L PRESENT OLD` of the database as one text.
+    static let links: [String: String] = {
+        let text = String(
+            decoding: FileManager.default.contents(atPath: ZoneInfo.directory + "tzdata.zi") ?? Data(), as: UTF8.self)
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("L ") }.map { $0.split(separator: " ") }
+        return Dictionary(lines.filter { $0.count == 3 }.map { (String($0[2]), String($0[1])) }) { first, _ in first }
     }()
 }
 
@@ -161,7 +170,7 @@ extension LocalDelivery {
             let past = value["past"]?.stringValue.flatMap(Past.init), let made = value["made"]?.wholeNumber
         else { throw InvalidInput(field: "local", "is malformed") }
         self.init(
-            time: try LocalTime(time, field: "local"), past: past, zone: try ZoneInfo(zone, field: "local"),
+            time: try LocalTime(time, field: "local"), past: past, zone: ZoneInfo(stored: zone),
             madeAt: Instant(milliseconds: made), parent: value["parent"]?.wholeNumber.map { Key($0) })
     }
 }

@@ -15,7 +15,7 @@ extension Recurrence {
 
     /// Reads the stored form.
     init(stored text: [UInt8]) throws(InvalidInput) {
-        var parts = Parts(field: "recurrence")
+        var parts = Parts(field: "recurrence", isStored: true)
         try JSONReader.document(text) { reader, name throws(InvalidInput) in try parts.read(name, from: &reader) }
         self = try parts.recurrence()
     }
@@ -40,6 +40,7 @@ extension Recurrence {
     /// Makes a recurrence of texts, each of which may be missing.
     private struct Parts {
         let field: String
+        var isStored = false
         var rule: String?
         var start: String?
         var zone: String?
@@ -70,8 +71,8 @@ extension Recurrence {
             }
             return try Recurrence(
                 rule: RecurrenceRule(rule, field: "\(field).rule"), start: LocalTime(start, field: "\(field).start"),
-                zone: ZoneInfo(zone, field: "\(field).time_zone"), past: isLocal ? past ?? .skip : nil, except: except,
-                missed: missed, field: field)
+                zone: isStored ? ZoneInfo(stored: zone) : ZoneInfo(zone, field: "\(field).time_zone"),
+                past: isLocal ? past ?? .skip : nil, except: except, missed: missed, field: field)
         }
     }
 }

@@ -63,6 +63,10 @@ struct Scheduler: Sendable {
             return try await end(schedule, .expired)
         }
         do {
+            // The clocks of a stored zone that this system does not know show UTC.
+            if let zone = schedule.recurrence?.zone ?? schedule.local?.zone {
+                _ = try ZoneInfo(zone.name, field: "time_zone")
+            }
             if let reason = try await condition(of: schedule) { return try await end(schedule, .needless(reason)) }
             var (pushRequest, narrowing) = (schedule.pushRequest, AudienceExpression?.none)
             let next = schedule.next(after: max(schedule.dueAt, clock.now))

@@ -68,7 +68,7 @@ package struct ZoneInfo: Sendable, Hashable {
     // MARK: Reading
 
     private static let read = Mutex<[String: ZoneInfo]>([:])
-    private static let directory = "/usr/share/zoneinfo/"
+    static let directory = "/usr/share/zoneinfo/"
     private static let nameBytesMax = 64
     private static let fileBytesMax = 64 << 10
 
@@ -96,8 +96,8 @@ package struct ZoneInfo: Sendable, Hashable {
             self = known
             return
         }
-        guard Self.isName(name), let file = FileManager.default.contents(atPath: Self.directory + name),
-            file.count <= Self.fileBytesMax, let zone = ZoneInfo(name, file: [UInt8](file))
+        guard Self.isName(name), let file = Self.file(of: name), file.count <= Self.fileBytesMax,
+            let zone = ZoneInfo(name, file: [UInt8](file))
         else {
             let isThere = FileManager.default.fileExists(atPath: Self.directory + "UTC")
             throw InvalidInput(
@@ -108,6 +108,13 @@ package struct ZoneInfo: Sendable, Hashable {
         }
         Self.read.withLock { $0[name] = zone }
         self = zone
+    }
+
+    /// The file of a zone. Some systems have old names in a package of their own: then it is that of the present name.
+    static func file(of name: String, _ links: [String: String] = TimeZoneNames.links) -> Data? {
+        let files = FileManager.default
+        return files.contents(atPath: directory + name)
+            ?? links[name].flatMap { files.contents(atPath: directory + $0) }
     }
 
     /// Names such as America/Argentina/Buenos_Aires and Etc/GMT+5; without those that count leap seconds.

@@ -208,18 +208,25 @@ enum WebhookSourceStatements {
          \(SQLText.forNoKeyUpdate)
         """
 
-    /// Looks at the campaigns of the application, which has at most `Campaign.countMax`.
+    /// Looks at the campaigns of the application, which has at most `Campaign.countMax`. The schedule may be one that a part started.
     static let holdCampaign: SQLText = """
         SELECT id, name /* webhook_sources.hold_campaign */ FROM campaign
          WHERE application_id = $1 AND started_at_ms IS NOT NULL AND stopped_at_ms IS NULL
-           AND $2 IN (SELECT schedule_id FROM campaign_part WHERE campaign_id = campaign.id)
+           AND ($2 IN (SELECT schedule_id FROM campaign_part WHERE campaign_id = campaign.id)
+                OR $2 IN (SELECT schedule_run.child_id FROM \(runsOfParts) WHERE campaign_id = campaign.id))
          \(SQLText.forNoKeyUpdate)
         """
 
     static let runs: SQLText = """
         SELECT 1 /* webhook_sources.runs */ FROM campaign_part JOIN schedule ON schedule.id = schedule_id
-         WHERE campaign_id = $1 AND ended_at_ms IS NULL
+         WHERE campaign_id = $1 AND schedule.ended_at_ms IS NULL
+         UNION ALL
+        SELECT 1 FROM \(runsOfParts) JOIN schedule ON schedule.id = schedule_run.child_id
+         WHERE campaign_id = $1 AND schedule.ended_at_ms IS NULL
         """
+
+    private static let runsOfParts =
+        "campaign_part JOIN schedule_run ON schedule_run.schedule_id = campaign_part.schedule_id"
 
     static let noteExpiry: SQLText = """
         UPDATE platform /* webhook_sources.note_expiry */ SET expiry_told_at_ms = $1

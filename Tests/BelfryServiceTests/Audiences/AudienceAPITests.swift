@@ -72,6 +72,23 @@ import Testing
         #expect(refused.status == 400 && refused.message?.contains("attributes") == true, "\(refused)")
     }
 
+    @Test func `a change that breaks another segment is refused`() async throws {
+        let server = try await TestAdminServer()
+        let here = try await server.resources("here")
+        func send(_ method: HTTPRequest.Method, _ rest: String, _ body: String) async throws -> TestAnswer {
+            try await server.send(method, "apps/\(here.application.uuid.lowercased)/\(rest)", body)
+        }
+        for (name, text) in [
+            ("a", "imported"), ("e", "imported"), ("b", "segment:a"), ("c", "segment:b"), ("d", "segment:c"),
+        ] {
+            #expect(try await send(.post, "segments", #"{"name":"\#(name)","where":"\#(text)"}"#).status == 201)
+        }
+        let refused = try await send(.patch, "segments/a", #"{"where":"segment:e"}"#)
+        #expect(refused.status == 400 && refused.message?.contains("breaks the segment 'd'") == true, "\(refused)")
+        #expect(try await send(.post, "segments", #"{"name":"f","where":"segment:d"}"#).status == 400)
+        #expect(try await send(.patch, "segments/b", #"{"where":"segment:e"}"#).status == 200)
+    }
+
     @Test func `a segment has versions and stays while it is used`() async throws {
         let server = try await TestAdminServer()
         let here = try await server.resources("here")

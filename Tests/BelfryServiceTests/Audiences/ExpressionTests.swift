@@ -9,6 +9,13 @@ import Testing
         try AudienceExpression(json: JSONValue(json: json.utf8), field: "where")
     }
 
+    @Test func `without campaigns no values are counted`() async throws {
+        let users = (0..<AudienceExpression.resolvedValuesMax).map { "u\($0)" }
+        let expression = try Target(topics: ["news"], customUserIDs: users).asExpression
+        let written = try await expression.withCampaigns { _ in nil }
+        #expect(written == expression)
+    }
+
     @Test func `the product manager's question has both forms`() throws {
         let expression = try read(
             """

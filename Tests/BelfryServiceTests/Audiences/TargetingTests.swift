@@ -40,6 +40,16 @@ import Testing
         #expect(try Target(platforms: [.androidBaidu]).platforms(of: all).map(\.kind) == [.androidBaidu])
     }
 
+    @Test(arguments: [
+        ("everyone", false), ("platform:fcm-topic share:0-50@a", true), ("platform:ios or platform:fcm-topic", true),
+        ("-platform:fcm-topic", false),
+    ])
+    func `topics of FCM get only what names their type`(text: String, isNamed: Bool) throws {
+        let target = Target(try AudienceExpression(text: text, field: "where"))
+        let kinds = target.platforms(of: Self.platforms(.ios, .fcmTopic)).map(\.kind)
+        #expect(kinds == (isNamed ? [.ios, .fcmTopic] : [.ios]))
+    }
+
     @Test func `devices are exactly those listed, and none means none`() throws {
         let target = try Target(devices: [UUID()], topics: [""], customUserIDs: [""], platforms: [.bb10])
         #expect(target.platforms(of: Self.platforms(.ios)).count == 1)

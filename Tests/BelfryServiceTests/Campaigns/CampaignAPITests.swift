@@ -350,6 +350,65 @@ import Testing
         #expect(try await fixture.send(.post, "campaigns/spring/test").status == 400)
     }
 
+    @Test func `a repeated test sends each variant once`() async throws {
+        let fixture = try await Fixture(devices: 10)
+        let store = fixture.server.store
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        let campaign = try #require(try await store.campaign(named: "spring", of: fixture.application.key))
+        let service = Services(store, clock: fixture.server.clock).campaigns
+        let id = UUID()
+        var receipts: [UUID] = []
+        for _ in 0..<2 {
+            let sent = try await IdempotentID.$given.withValue(id) {
+                try await service.test(campaign, of: fixture.application, by: .local(systemUser: "emma"))
+            }
+            receipts += sent.map(\.receiptID)
+        }
+        #expect(receipts.count == 4 && Set(receipts).count == 2)
+        let titles = try await store.allPushes().map(\.content.shared.title)
+        #expect(titles.count == 2 && Set(titles) == ["Spring", "Now"])
+    }
+
+    @Test func `a share of no platforms goes to nobody`() async throws {
+        let fixture = try await Fixture(devices: 4)
+        let plan = #""message":{"body":"x"},"target":{"everyone":true,"platforms":[]},"hold_out":10"#
+        #expect(try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(plan)}"#).status == 201)
+        #expect(try await fixture.send(.post, "campaigns/spring/start").status == 200)
+        try await fixture.run()
+        #expect(try await fixture.line("", of: "spring")["state"] == .string("sent"))
+        #expect(try await fixture.devices("", of: "spring").isEmpty)
+    }
+
+    @Test func `variants share the throttle, the rest has it whole`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        let plan = #"{"name":"spring","throttle_per_minute":50,\#(Self.plan)}"#
+        _ = try await fixture.send(.post, "campaigns", plan)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        let schedules = try await fixture.server.store.schedules(of: fixture.application.key, after: nil, limit: 9)
+        #expect(schedules.map(\.pushRequest.content.pacing.perMinute) == [20, 30, 50])
+    }
+
+    @Test func `a campaign that others name stays`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        let target = #""target":{"where":"-sent_campaign:spring"}"#
+        let segment = #"{"name":"missed","where":"-sent_campaign:spring"}"#
+        #expect(try await fixture.send(.post, "segments", segment).status == 400)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        #expect(try await fixture.send(.patch, "campaigns/spring", "{\(target)}").status == 200)
+        #expect(try await fixture.send(.post, "segments", segment).status == 201)
+        let push = #"{"message":{"body":"x"},"send_at":"2100-01-01T00:00:00Z",\#(target)}"#
+        let schedule = try await fixture.send(.post, "pushes", push)["schedule_id"]?.stringValue ?? ""
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"autumn","message":{"body":"x"},\#(target)}"#)
+        let refused = try await fixture.send(.delete, "campaigns/spring")
+        #expect(refused.status == 409, "\(refused)")
+        for user in ["segment missed", "schedule \(schedule)", "campaign autumn"] {
+            #expect(refused.message?.contains(user) == true, "\(refused)")
+        }
+        for path in ["segments/missed", "schedules/\(schedule)", "campaigns/autumn", "campaigns/spring"] {
+            #expect(try await fixture.send(.delete, path).status == 204, "\(path)")
+        }
+    }
+
     @Test(arguments: [
         (#"{"name":"","message":{"body":"x"},"target":{"everyone":true}}"#, "name"),
         (#"{"message":{"body":"x"},"target":{"everyone":true}}"#, "name is missing"),

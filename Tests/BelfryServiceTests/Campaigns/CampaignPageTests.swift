@@ -52,6 +52,23 @@ import Testing
         #expect(gone.location.hasSuffix("/campaigns?done=deleted"))
     }
 
+    @Test func `an approval that is out of date is given again`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let (application, campaigns) = (contents.application, dashboard.services.campaigns)
+        try await dashboard.store.edit(application.key, ApplicationEdit(approvesCampaigns: true))
+        let plan = try CampaignPlan([
+            "template": .string("dairy"), "target": .object(["everyone": .bool(true)]),
+        ])
+        let made = try await campaigns.create("spring", plan, of: application, by: .local(systemUser: "emma"))
+        _ = try await campaigns.approve(made, of: application, by: .local(systemUser: "noah"))
+        _ = try await dashboard.store.change("dairy", of: application.key, to: Push.Content(body: "Buy"))
+        let path = "/apps/\(application.uuid.lowercased)/campaigns/spring"
+        #expect(try await browser.get(path).contains("Approve again"))
+        #expect(try await browser.post("\(path)/approve", []).location.hasSuffix("?done=approved"))
+    }
+
     @Test func `a fault of a variant is shown at its field`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -72,6 +72,17 @@ extension CampaignPlan {
         #expect(noTarget?.field == "target")
     }
 
+    @Test func `a stored plan is read without its zone`() throws {
+        let members: JSONObject = [
+            "message": .object(["body": .string("x")]), "target": .object(["where": .string("segment:a")]),
+            "send_at": .object(["local": .string("2100-01-01T09:00"), "time_zone": .string("Europe/Atlantis")]),
+        ]
+        #expect(throws: InvalidInput.self) { try CampaignPlan(members) }
+        let plan = try CampaignPlan(stored: members)
+        #expect(plan.expressions == [.term(.segment("a"))])
+        #expect(throws: InvalidInput.self) { try plan.body() }
+    }
+
     @Test func `a deep audience leaves room for the share`() throws {
         var deep = #"{"imported":true}"#
         for _ in 0..<7 { deep = #"{"not":\#(deep)}"# }

@@ -27,6 +27,14 @@ import Testing
         #expect(try await server.store.allPushes().count == 1)
     }
 
+    @Test func `a repeated answer warns as the first did`() async throws {
+        let server = try await TestServer()
+        let body = #"{"message":{"body":"Hello"},"target":{"topics":["nobody"]}}"#
+        let first = try await push(server, body, key: "a")
+        #expect(first.headers[.warning] != nil, "\(first)")
+        #expect(try await push(server, body, key: "a").headers[.warning] == first.headers[.warning])
+    }
+
     @Test func `a long answer keeps only its status; repeats do nothing`() async throws {
         let server = try await TestServer()
         let topics = (0..<1_000).map { #"{"name":"a topic of some length, number \#($0)"}"# }.joined(separator: ",")

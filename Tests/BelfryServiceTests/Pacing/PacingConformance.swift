@@ -17,9 +17,11 @@ import Testing
                 try await town.register("tokyo", zone: "Asia/Tokyo")
             )
             try await town.edit(quietHours: #"{"from":"20:00","to":"08:00","time_zone":"UTC"}"#)
-            let push = try await town.send()
+            let push = try await town.send(badge: .add(1))
             try await town.deliver()
             #expect(town.told(push) == [vienna])
+            let platform = fixture.platform.key
+            #expect(try await fixture.store.detail(of: tokyo, on: platform)?.badge == 0, "it counts once it is sent")
             #expect(try await fixture.counts(of: push) == [.accepted: 1, .pending: 1])
             // Eight in Tokyo is 23:00 UTC.
             fixture.clock.advance(to: try Instant("2026-06-01T22:59:00Z", field: ""))
@@ -28,6 +30,7 @@ import Testing
             fixture.clock.advance(to: try Instant("2026-06-01T23:00:00Z", field: ""))
             try await town.deliver()
             #expect(town.told(push) == [vienna, tokyo])
+            #expect(try await fixture.store.detail(of: tokyo, on: platform)?.badge == 1)
             #expect(try await fixture.counts(of: push) == [.accepted: 2])
         }
     }
@@ -158,8 +161,8 @@ private struct PacedTown {
                 caps: try caps.map { try FrequencyCap.list(JSONValue(json: $0.utf8), field: "caps") }))
     }
 
-    func send(kind: String? = nil, perMinute: Int? = nil) async throws -> Push {
-        var content = Push.Content(body: "hello")
+    func send(kind: String? = nil, perMinute: Int? = nil, badge: BadgeChange? = nil) async throws -> Push {
+        var content = Push.Content(body: "hello", badge: badge)
         content.pacing = Pacing(kind: kind, perMinute: perMinute)
         let new = try await PushBuilder(store: fixture.ports, clock: fixture.clock).build(
             PushRequest(content: content, target: Target(AudienceExpression(text: "everyone", field: ""))),

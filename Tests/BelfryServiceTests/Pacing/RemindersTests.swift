@@ -117,6 +117,14 @@ import Testing
         #expect(try await fixture.pushes().count == 1)
     }
 
+    @Test func `a reminder goes to nobody whom the push passed over`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.push()
+        let capped = fixture.devices[2].key
+        try await fixture.server.store.deliver { _, device in device == capped ? .skipped(.capped) : .accepted }
+        #expect(try await fixture.run(after: .seconds(600)) == [0, 1, 3])
+    }
+
     @Test func `missed reminders are one`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.push(#""reminders":{"every":"PT10M","times":5}"#)

@@ -69,6 +69,8 @@ import Testing
         var target = Target.everyone
         target.local = delivery
         #expect(try Target(stored: Array(target.storedText.utf8)) == target)
+        let unknown = target.storedText.replacing("Vienna", with: "Atlantis")
+        #expect(try Target(stored: Array(unknown.utf8)).local?.zone.name == "Europe/Atlantis")
     }
 
     /// Devices of twelve zones, some that travel between them and some without a zone of their own.

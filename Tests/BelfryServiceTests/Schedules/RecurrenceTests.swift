@@ -171,6 +171,13 @@ import Testing
         #expect(throws: InvalidInput.self) { try ZoneInfo(name, field: "recurrence.time_zone") }
     }
 
+    @Test func `an old name without a file has the present one's`() throws {
+        #expect(TimeZoneNames.links["Asia/Calcutta"] == "Asia/Kolkata")
+        let vienna = try #require(ZoneInfo.file(of: "Europe/Vienna"))
+        #expect(ZoneInfo.file(of: "Europe/Old", ["Europe/Old": "Europe/Vienna"]) == vienna)
+        #expect(ZoneInfo.named(folded: "us/eastern")?.name == "US/Eastern")
+    }
+
     // MARK: Clocks that change
 
     @Test(arguments: [

@@ -112,6 +112,30 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a zone that is not known any more is told`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, clock) = (fixture.store, fixture.clock)
+            let schedule = try await fixture.recur()
+            _ = try await store.write { session in
+                try session.prepared(
+                    "UPDATE schedule SET recurrence = replace(recurrence, 'Vienna', 'Atlantis') WHERE id = $1"
+                ).run(schedule.key)
+            }
+            let listed = try await store.schedules(of: fixture.application.key, after: nil, limit: 9)
+            #expect(listed.map(\.recurrence?.zone.name) == ["Europe/Atlantis"])
+            clock.advance(by: schedule.dueAt - clock.now)
+            let scheduler = Scheduler(
+                store: store, clock: clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: CapturedLog().logger))
+            for due in try await store.dueSchedules(atMost: 9) {
+                try await scheduler.release(due, by: PushBuilder(store: store, clock: clock))
+            }
+            let reason = try await store.runs(of: schedule.key).first?.how.reason
+            #expect(reason?.contains("'Europe/Atlantis'") == true)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `the history has the last hundred times`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, app) = (fixture.store, fixture.application.key)
