@@ -18,8 +18,9 @@ extension Admin {
         func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap { UUID(text: $0) } }
 
         /// A part of the path, without its percent-encoding.
-        func text(_ part: String) -> String? {
-            parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) }
+        func text(_ part: String) throws(InvalidInput) -> String? {
+            guard let text = parameters.get(part) else { return nil }
+            return try String(percentDecoding: text[...], plusIsSpace: false).storable(part)
         }
 
         /// Throws a 403 when the key may not do this, and a 404 when the thing is hidden from its holder.

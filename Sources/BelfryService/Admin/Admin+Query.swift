@@ -11,7 +11,7 @@ extension Admin {
                 guard known.contains(String(name)) else {
                     throw InvalidInput.unknown(String(name), of: "a parameter of this request", instead: known)
                 }
-                values[String(name)] = String(value)
+                values[String(name)] = try String(value).storable(String(name))
             }
             self.values = values
         }
@@ -78,6 +78,28 @@ extension Admin {
         var text: String {
             numbers.map { number in withUnsafeBytes(of: number.bigEndian) { Array($0).hex } }.joined()
         }
+    }
+
+    /// A position in a list that is in the order of a text.
+    enum TextCursor {
+        static func encode(_ text: String) -> String { Array(text.utf8).hex }
+
+        static func decode(_ cursor: String) throws(InvalidInput) -> String {
+            guard let bytes = [UInt8](hex: cursor.utf8), !bytes.contains(0),
+                let text = String(validating: bytes, as: UTF8.self)
+            else { throw InvalidInput(field: "cursor", "was not issued for this path") }
+            return text
+        }
+    }
+}
+
+extension String {
+    /// Throws where it has the one character that PostgreSQL cannot keep.
+    func storable(_ field: String) throws(InvalidInput) -> String {
+        guard !utf8.contains(0) else {
+            throw InvalidInput(field: field, "has the character U+0000, which none may have")
+        }
+        return self
     }
 }
 

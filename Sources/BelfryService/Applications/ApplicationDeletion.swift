@@ -1,6 +1,6 @@
 extension Store {
-    /// Marks the application deleted, which hides it at once, then deletes its rows in short steps. A restart resumes
-    /// an interrupted deletion.
+    /// Marks the application deleted, which hides it at once, then deletes its rows in short steps. What takes longer
+    /// than `deletionMax`, or was interrupted, the maintenance goes on with.
     package func delete(_ application: Key<Application>, force: Bool) async throws {
         try await write { session in
             guard try session.prepared(ApplicationStatements.lockForUpdate).hasRow(application) else {
@@ -13,8 +13,12 @@ extension Store {
             try session.prepared(PersonStatements.disableOfApplication).run(session.now, application)
             session.registryChanged()
         }
-        while try await write({ try ApplicationDeletion(session: $0).step(application) }) {}
+        let end = clock.now + Self.deletionMax
+        while clock.now < end, try await write({ try ApplicationDeletion(session: $0).step(application) }) {}
     }
+
+    /// How long a caller waits for a deletion at most.
+    static var deletionMax: Duration { .seconds(5) }
 }
 
 /// Deletes the rows of applications that are being deleted.

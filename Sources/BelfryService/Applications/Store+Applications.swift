@@ -167,10 +167,10 @@ extension WriteSession {
     /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
     /// and in the order of their pushes; leases are not changed.
     func resume(_ platform: Key<Platform>) throws {
+        registryChanged()
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
         try tell(.platformResumed, platform: platform)
         try releaseBatches(of: platform)
-        registryChanged()
         effects.due.insert(.fanOuts)
     }
 

@@ -1,11 +1,16 @@
 package import FoundationEssentials
 
 extension Store {
+    /// Returns the existing tenant where one has the UUID, and then changes nothing.
     package func create(_ tenant: NewTenant) async throws -> Tenant {
-        try await write { session in
-            let now = session.now
-            let key = try session.insert(TenantStatements.insert, tenant.uuid, tenant.name.text, now)
-            return Tenant(key: Key(key), uuid: tenant.uuid, name: tenant.name.text, createdAt: now)
+        try await writeChange { session in
+            let isNew =
+                try session.prepared(TenantStatements.insert).run(tenant.uuid, tenant.name.text, session.now) > 0
+            guard let made = try session.prepared(TenantStatements.byUUID).first(tenant.uuid, as: Tenant.init) else {
+                throw StoreError.unknown("tenant \(tenant.uuid)")
+            }
+            guard isNew else { throw Unchanged(made) }
+            return made
         }
     }
 
@@ -38,9 +43,14 @@ extension Store {
     package func delete(_ tenant: Key<Tenant>) async throws {
         guard tenant != Tenant.first else { throw StoreError.conflict("the first tenant cannot be deleted") }
         try await write { session in
-            let count = try session.prepared(TenantStatements.applicationCount).count(tenant)
-            guard count == 0 else {
-                throw StoreError.conflict("the tenant has \(count) applications, which have to be deleted first")
+            let count = try session.prepared(TenantStatements.applicationCounts).first(tenant) { row in
+                (all: row.integer(0), listed: row.integer(1))
+            }
+            if let count, count.all > 0 {
+                throw StoreError.conflict(
+                    count.listed > 0
+                        ? "the tenant has \(count.listed) applications, which have to be deleted first"
+                        : "the tenant's applications are still being cleared away: try again later")
             }
             try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
             try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)
@@ -60,7 +70,8 @@ extension Tenant {
 
 enum TenantStatements {
     static let insert: SQLText = """
-        INSERT INTO tenant /* tenants.insert */ (uuid, name, created_at_ms) VALUES ($1, $2, $3) RETURNING id
+        INSERT INTO tenant /* tenants.insert */ (uuid, name, created_at_ms) VALUES ($1, $2, $3)
+            ON CONFLICT (uuid) DO NOTHING
         """
 
     static let list: SQLText = """
@@ -75,9 +86,11 @@ enum TenantStatements {
 
     static let rename: SQLText = "UPDATE tenant /* tenants.rename */ SET name = $1 WHERE id = $2"
 
-    /// Includes those that are still being deleted: they refer to the tenant until they are gone.
-    static let applicationCount: SQLText = """
-        SELECT count(*) /* tenants.application_count */ FROM application WHERE tenant_id = $1
+    /// All, since those that are still being deleted refer to the tenant until they are gone, and those that are listed.
+    static let applicationCounts: SQLText = """
+        SELECT count(*), count(*) FILTER (WHERE NOT is_being_deleted) /* tenants.application_counts */
+          FROM application
+         WHERE tenant_id = $1
         """
 
     static let delete: SQLText = "DELETE FROM tenant /* tenants.delete */ WHERE id = $1"

@@ -127,7 +127,7 @@ package struct BrokerRoutes: Sendable {
         guard body.space?.isEmpty == false else { throw InvalidInput.missing("space_guid") }
         if body.maintenanceVersion != nil { throw Self.maintenanceConflict }
         let fallback = body.instanceName.flatMap { try? Name($0) }
-        let name = try body.name() ?? fallback ?? Name(String("service instance \(id)".prefix(200)))
+        let name = try body.name() ?? fallback ?? Name("service instance \(id)".cut(toBytes: 255))
         switch try await broker.provision(id, plan, named: name, request: body.attributes, by: call.author) {
         case .created: return Response(status: .created, broker: .object([:]))
         case .existed: return Response(broker: .object([:]))

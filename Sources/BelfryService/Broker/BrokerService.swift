@@ -32,9 +32,8 @@ package struct BrokerService: Sendable {
     package func provision(
         _ id: String, _ plan: BrokerPlan, named name: Name, request: String, by author: AuditAuthor
     ) async throws -> Fate<BrokerInstance> {
-        let old = try await store.brokerInstance(id)
         let instance: BrokerInstance
-        if let old {
+        if let old = try await store.brokerInstance(id) {
             instance = old
         } else {
             instance = try await store.create(
@@ -44,18 +43,18 @@ package struct BrokerService: Sendable {
         guard instance.plan == plan, instance.request == request else {
             throw BrokerError.conflict("There is a service instance of this id with other attributes")
         }
-        let wasWhole = try await store.application(instance.application) != nil
-        if !wasWhole {
+        guard try await store.application(instance.application) == nil,
             try await make(instance, named: name, by: author)
-            guard try await store.brokerInstance(id)?.key == instance.key else {
-                try await clear(instance, by: author)
-                throw BrokerError.conflict("The service instance was deleted while it was provisioned")
-            }
+        else { return .existed(instance) }
+        guard try await store.brokerInstance(id)?.key == instance.key else {
+            try await clear(instance, by: author)
+            throw BrokerError.conflict("The service instance was deleted while it was provisioned")
         }
-        return old != nil && wasWhole ? .existed(instance) : .created(instance)
+        return .created(instance)
     }
 
-    private func make(_ instance: BrokerInstance, named name: Name, by author: AuditAuthor) async throws {
+    /// False where a repetition of the request has made it meanwhile.
+    private func make(_ instance: BrokerInstance, named name: Name, by author: AuditAuthor) async throws -> Bool {
         var tenant = Tenant.first
         if let uuid = instance.tenant {
             if let made = try await store.tenant(uuid) {
@@ -64,7 +63,13 @@ package struct BrokerService: Sendable {
                 tenant = try await admin.createTenant(uuid: uuid, name: name, by: author).key
             }
         }
-        _ = try await admin.createApplication(uuid: instance.application, name: name, of: tenant, by: author)
+        do {
+            _ = try await admin.createApplication(uuid: instance.application, name: name, of: tenant, by: author)
+            return true
+        } catch let error as StoreError {
+            guard case .taken = error, try await store.application(instance.application) != nil else { throw error }
+            return false
+        }
     }
 
     /// The present name of the application; nil where there is none.
@@ -158,8 +163,9 @@ package struct BrokerService: Sendable {
     /// Throws `BrokerError.gone` when there is no such binding.
     package func unbind(_ id: String, from instance: BrokerInstance, by author: AuditAuthor) async throws {
         guard let binding = try await binding(id, of: instance) else { throw BrokerError.gone }
-        let subject = instance.application.lowercased
-        let change = AuditedChange(by: author, "broker.unbind", subject, of: .everything, ["binding": id])
+        let owner = try await store.application(instance.application).map { Permission.Subject($0) } ?? .everything
+        let change = AuditedChange(
+            by: author, "broker.unbind", instance.application.lowercased, of: owner, ["binding": id])
         try await store.audited(change) { try await store.delete(binding.key) }
     }
 

@@ -61,11 +61,12 @@ extension Admin {
             }
         }
 
-        /// Whether the key still opens the application, and a secret that it had is still taken. What cannot be asked right now ends
-        /// nothing; the next time will tell.
+        /// Whether there is the application, the key still opens it, and a secret that it had is still taken. What cannot be asked right now
+        /// ends nothing; the next time will tell.
         func mayRead(_ application: Application, by key: AdminKey, _ taken: [[UInt8]]) async -> Bool {
             do {
-                guard let key = try await factory.store.adminKey(key.id),
+                guard try await factory.store.application(application.key) != nil,
+                    let key = try await factory.store.adminKey(key.id),
                     key.secretHashes(at: factory.clock.now).contains(where: { taken.contains($0) })
                 else { return false }
                 return Permission.verdict(

@@ -112,6 +112,11 @@ package struct OpenEndpointService: Sendable {
         let new = try NewOpenEndpoint(
             kind: kind, application: application.key, keyHash: SecretHash.of(key), allowed: allowed, options: options,
             isPlain: isPlain)
+        if kind.isForPublishers, let template = try PublisherOptions(options, of: kind).template,
+            try await store.templateContent(template, of: application.key) == nil
+        {
+            throw InvalidInput(field: "options.template", "is '\(template.text)', and there is no such template")
+        }
         var details = ["kind": kind.rawValue, "allowed": allowed.joined(separator: ", ")]
         if isPlain { details["plain_path"] = "true" }
         let change = AuditedChange(by: author, "open_endpoint.create", application, details)

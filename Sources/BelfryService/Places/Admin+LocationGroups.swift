@@ -17,14 +17,14 @@ extension Admin {
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try MapPage(call)
+            let query = try GeoListQuery(call)
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.locationGroups(of: application.key, query.query)
+                try await factory.store.locationGroups(of: application.key, query)
             }
             return try Response(
                 LocationGroupsReply(
                     total: found.total, location_groups: found.elements.map(LocationGroupReply.init),
-                    next_cursor: query.next(after: found.elements.count, of: found.total)))
+                    next_cursor: found.end.map { Cursor($0).text }))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {

@@ -17,14 +17,14 @@ extension Admin {
         }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try MapPage(call)
+            let query = try GeoListQuery(call)
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.locations(of: application.key, query.query)
+                try await factory.store.locations(of: application.key, query)
             }
             return try Response(
                 LocationsReply(
                     total: found.total, locations: found.elements.map(LocationReply.init),
-                    next_cursor: query.next(after: found.elements.count, of: found.total)))
+                    next_cursor: found.end.map { Cursor($0).text }))
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
@@ -88,23 +88,12 @@ extension Admin {
             }
         }
     }
+}
 
-    /// A page of a list that is paged by numbers internally. Its `limit` is at most `GeoListQuery.sizeMax`.
-    struct MapPage: Sendable {
-        let query: GeoListQuery
-
-        init(_ call: Call) throws(InvalidInput) {
-            let asked = try Query(call, Query.paging + ["q"])
-            let place = try asked.cursor(of: 2)
-            let (page, size) = if let place { (Int(place[0]), Int(place[1])) } else { (1, try asked.limit()) }
-            query = GeoListQuery(page: page, size: size, keyword: asked.text("q") ?? "")
-        }
-
-        /// The cursor of the next page; nil at the end.
-        func next(after count: Int, of total: Int) -> String? {
-            let isEnd = query.offset + count >= total || count == 0
-            return isEnd ? nil : Cursor(Int64(query.page + 1), Int64(query.size)).text
-        }
+extension GeoListQuery {
+    init(_ call: Admin.Call) throws(InvalidInput) {
+        let query = try Admin.Query(call, Admin.Query.paging + ["q"])
+        self.init(size: try query.limit(), after: try query.cursor()?[0] ?? 0, keyword: query.text("q") ?? "")
     }
 }
 

@@ -132,7 +132,7 @@ enum GeofenceStatements {
 
     /// Scans `geofence_application`.
     static let listed = select(
-        "listed", where: "application_id = $1 AND updated_at_ms >= $2 ORDER BY id LIMIT $3 OFFSET $4")
+        "listed", where: "application_id = $1 AND updated_at_ms >= $2 AND id > $5 ORDER BY id LIMIT $3 OFFSET $4")
 
     static let count: SQLText = """
         SELECT count(*) /* geofences.count */ FROM geofence WHERE application_id = $1 AND updated_at_ms >= $2

@@ -37,9 +37,10 @@ extension Store {
     ) async throws -> ListPage<Geofence> {
         try await search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(GeofenceStatements.count).count(application, query.changedSince)
-            let items = try db.prepared(GeofenceStatements.listed)
-                .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
-            return ListPage(items.compactMap(\.self), total: total)
+            let rows = try db.prepared(GeofenceStatements.listed).all(
+                application, query.changedSince, query.size + 1, query.offset, query.after
+            ) { (key: $0.integer(0), value: try damagedRows.geofence($0, in: db)) }
+            return ListPage(rows, of: query.size, total: total)
         }
     }
 

@@ -130,7 +130,7 @@ enum LocationGroupStatements {
     static let listed: SQLText = """
         SELECT id, name, summary, created_at_ms, updated_at_ms /* location_groups.listed */
           FROM location_group
-         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0 AND id > $6
          ORDER BY id
          LIMIT $4 OFFSET $5
         """
@@ -164,6 +164,8 @@ package struct GeoListQuery: Sendable, Hashable {
     /// Counted from 1.
     package let page: Int
     package let size: Int
+    /// Only items whose key is greater.
+    let after: Int64
     /// Only items that were changed then or later.
     package let changedSince: Instant
     /// Only items with this in their name or description; case does not matter.
@@ -172,8 +174,11 @@ package struct GeoListQuery: Sendable, Hashable {
     package static let sizeMax = 50
 
     /// A page of up to `sizeMax` items; numbers that are out of range are moved to the nearest valid one.
-    package init(page: Int = 1, size: Int = 25, changedSince: Instant = .distantPast, keyword: String = "") {
+    package init(
+        page: Int = 1, size: Int = 25, after: Int64 = 0, changedSince: Instant = .distantPast, keyword: String = ""
+    ) {
         self.size = min(max(size, 1), Self.sizeMax)
+        self.after = after
         self.page = max(page, 1)
         self.changedSince = changedSince
         self.keyword = keyword.caseFolded

@@ -109,9 +109,10 @@ extension SQLConnection {
         as item: (Statement.Row) throws -> Item?
     ) throws -> ListPage<Item> {
         let total = try prepared(count).count(application, query.changedSince, query.keyword)
-        let items = try prepared(listed)
-            .all(application, query.changedSince, query.keyword, query.size, query.offset, as: item)
-        return ListPage(items.compactMap(\.self), total: total)
+        let rows = try prepared(listed).all(
+            application, query.changedSince, query.keyword, query.size + 1, query.offset, query.after
+        ) { (key: $0.integer(0), value: try item($0)) }
+        return ListPage(rows, of: query.size, total: total)
     }
 
     func location(_ key: Key<Location>, of application: Key<Application>) throws -> Location? {
@@ -152,7 +153,7 @@ enum LocationStatements {
     static let listed: SQLText = """
         SELECT id, name, latitude, longitude, radius, created_at_ms, updated_at_ms /* locations.listed */
           FROM location
-         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0
+         WHERE application_id = $1 AND updated_at_ms >= $2 AND \(SQLText.position)(search, $3) > 0 AND id > $6
          ORDER BY id
          LIMIT $4 OFFSET $5
         """

@@ -1,6 +1,6 @@
 extension Store {
-    /// Marks the platform deleted, which hides it at once, then deletes its rows in short steps. A restart resumes an
-    /// interrupted deletion.
+    /// Marks the platform deleted, which hides it at once, then deletes its rows in short steps. What takes longer than
+    /// `deletionMax`, or was interrupted, the maintenance goes on with.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         try await write { session in
             guard let application = try session.prepared(PlatformStatements.lockForUpdate).number(platform) else {
@@ -14,7 +14,10 @@ extension Store {
             session.registryChanged()
         }
         var rest: PlatformRest? = PlatformRest(platform: platform)
-        while let next = rest { rest = try await write { try PlatformDeletion(session: $0).step(next) } }
+        let end = clock.now + Self.deletionMax
+        while let next = rest, clock.now < end {
+            rest = try await write { try PlatformDeletion(session: $0).step(next) }
+        }
     }
 }
 
@@ -53,9 +56,13 @@ struct PlatformDeletion<Session: WriteSession> {
         try session.awaitMerge()
         for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return rest }
         for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return rest }
-        let devices = try session.prepared(PlatformDeletionStatements.devices).run(platform, Self.stride)
-        if devices > 0 {
-            if Session.countsDeleted { session.note(-devices, .devices, of: Key(application)) }
+        let devices = try session.prepared(PlatformDeletionStatements.devices).all(platform, Self.stride) { row in
+            (key: Key<Device>(row.integer(0)), isActive: row.bool(1))
+        }
+        if !devices.isEmpty {
+            try session.tell(.deviceGone, devices.filter(\.isActive).map(\.key), on: platform, because: "deactivated")
+            let count = try session.prepared(PlatformDeletionStatements.deleteDevices).run(SQLKeys(devices.map(\.key)))
+            if Session.countsDeleted { session.note(-count, .devices, of: Key(application)) }
             return rest
         }
         let messages = try session.deleteMessages(
@@ -133,8 +140,14 @@ enum PlatformDeletionStatements {
            \(SQLText.forNoKeyUpdate)
         """
 
-    static let devices = SQLText.deleteSome(
-        "platform_deletion.devices", from: "device", key: "id", where: "platform_id = $1")
+    /// Scans `device_reach`, which covers it.
+    static let devices: SQLText = """
+        SELECT id, reach > 0 /* platform_deletion.devices */ FROM device WHERE platform_id = $1 LIMIT $2
+        """
+
+    static let deleteDevices: SQLText = """
+        DELETE FROM device /* platform_deletion.delete_devices */ WHERE id \(among: "$1")
+        """
 
     /// Scans `topic_name`.
     static let topics: SQLText = """

@@ -43,7 +43,10 @@ enum NtfyMessage {
         if let title = try members.text("title") { publication.title = title }
         if let link = try members.text("click") { publication.link = link }
         if let image = try members.text("attach") { publication.image = image }
-        if let level = members["priority"], !level.isNull { publication.priority = try priority(level.flat) }
+        // Programs in Go write 0 where they mean none.
+        if let level = members["priority"], !level.isNull, level.wholeNumber != 0 {
+            publication.priority = try priority(level.flat)
+        }
         if let delay = try members.text("delay") { publication.sendAt = try time(delay, now) }
         if let own = members["tags"], !own.isNull {
             publication.show(try own.strings("tags"))

@@ -22,9 +22,9 @@ struct Publication: Sendable, Hashable {
     static let priorities: ClosedRange<Int64> = 1...5
     static let bytesMax = 262_144
 
-    /// - Parameter template: the endpoint's template, and the names of the values in its texts.
+    /// - Parameter template: the endpoint's template, the names of the values in its texts, and the most bytes of each.
     func pushRequest(
-        _ options: PublisherOptions, template: (reference: TemplateReference, values: Set<String>)?
+        _ options: PublisherOptions, template: (reference: TemplateReference, values: Set<String>, bytesMax: Int)? = nil
     ) throws(InvalidInput) -> PushRequest {
         var texts: [SharedFields.Name: String] = [:]
         texts[.title] = title
@@ -39,7 +39,9 @@ struct Publication: Sendable, Hashable {
                 texts.mapValues(\.withLiteralBraces), data: data.mapValues(\.withLiteralBraces))
             content.template = template.reference
             content.isTemplate = true
-            content.values = values.filter { template.values.contains($0.key) }.mapValues(UserAttribute.text)
+            content.values = values.filter { template.values.contains($0.key) }.mapValues {
+                .text($0.cut(toBytes: template.bytesMax))
+            }
         } else {
             try content.checkMessage()
         }

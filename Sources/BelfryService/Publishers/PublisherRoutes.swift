@@ -1,5 +1,6 @@
 import HTTPTypes
 package import Hummingbird
+import Logging
 
 /// Paths for programs that publish messages: `/ntfy/<key>`, `/gotify/<key>/message`, `/apprise/<key>` and `/alerts/<key>`, where the key is
 /// that of an open endpoint.
@@ -72,7 +73,7 @@ package struct PublisherRoutes: Sendable {
                     body: try await request.bytes(atMost: bytesMax),
                     parameters: Self.parameters(request.uri.query ?? ""))
                 let publication = try read(call)
-                let id = try await publish(publication, at: endpoint, of: application)
+                let id = try await publish(publication, at: endpoint, of: application, context.logger)
                 return Self.answer(publication, id, kind, at: services.clock.now)
             }
         }
@@ -96,22 +97,46 @@ package struct PublisherRoutes: Sendable {
         return parameters
     }
 
-    /// Accepts the push, or makes the schedule. Returns the id of either.
+    /// Accepts the push, or makes the schedule. Returns the id of either. A template that cannot be filled gives way to the publisher's own
+    /// text: senders repeat nothing that was refused.
     private func publish(
-        _ publication: Publication, at endpoint: OpenEndpoint, of application: Application
+        _ publication: Publication, at endpoint: OpenEndpoint, of application: Application, _ logger: Logger
     ) async throws -> String {
         let options = try PublisherOptions(endpoint.options, of: endpoint.kind)
-        var template: (TemplateReference, Set<String>)?
-        if let reference = options.template {
-            let content = try await services.store.templateContent(reference, of: application.key)
-            template = (reference, Set(try content?.valuesOfPlaceholders() ?? []))
+        func accept(_ request: PushRequest) async throws -> String {
+            if let sendAt = publication.sendAt, sendAt > services.clock.now {
+                let author = AuditAuthor(endpoint)
+                return try await services.pushes.schedule(request, at: sendAt, for: application, by: author).key.id
+            }
+            return try await services.pushes.send(request, for: application.key).receiptID.lowercased
         }
-        let request = try publication.pushRequest(options, template: template)
-        if let sendAt = publication.sendAt, sendAt > services.clock.now {
-            let author = AuditAuthor(endpoint)
-            return try await services.pushes.schedule(request, at: sendAt, for: application, by: author).key.id
+        if let template = options.template {
+            do {
+                return try await accept(try await fill(template, with: publication, options, of: application.key))
+            } catch let fault as InvalidInput {
+                logger.warning(
+                    "template of a publisher cannot be filled",
+                    metadata: ["template": "\(template.text)", "error": "\(fault)"])
+            }
         }
-        return try await services.pushes.send(request, for: application.key).receiptID.lowercased
+        return try await accept(try publication.pushRequest(options))
+    }
+
+    /// The push by a template. Values that make it too large for a platform are cut.
+    private func fill(
+        _ template: TemplateReference, with publication: Publication, _ options: PublisherOptions,
+        of application: Key<Application>
+    ) async throws -> PushRequest {
+        var content = try await services.store.templateContent(template, of: application)
+        content?.isTemplate = true
+        let values = Set(try content?.valuesOfPlaceholders() ?? [])
+        for bytesMax in [Publication.bytesMax, 512] {
+            let request = try publication.pushRequest(options, template: (template, values, bytesMax))
+            do {
+                if try await services.pushes.preview(request, for: application).tooLarge.isEmpty { return request }
+            } catch let fault as InvalidInput where fault.isTooLarge {}
+        }
+        return try publication.pushRequest(options, template: (template, values, 128))
     }
 
     /// The answer in the form of the server that the publisher was written for.

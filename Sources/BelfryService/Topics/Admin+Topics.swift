@@ -19,17 +19,16 @@ extension Admin {
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q"])
             let limit = try query.limit()
-            // A cursor may be any number; past the last topic the list is empty.
-            let skip = Int(clamping: max(0, try query.cursor()?[0] ?? 0))
+            let after = try query.text("cursor").map { try TextCursor.decode($0) }
             let topics = TopicQuery(applicationKey: application.key, text: query.text("q"))
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.topics(topics, skip: skip, limit: limit)
+                try await factory.store.topics(topics, after: after, limit: limit + 1)
             }
-            let end = skip + found.elements.count
+            let page = found.elements.prefix(limit)
             return try Response(
                 TopicsReply(
-                    total: found.total, topics: found.elements.map(TopicReply.init),
-                    next_cursor: end < found.total ? Cursor(Int64(end)).text : nil))
+                    total: found.total, topics: page.map(TopicReply.init),
+                    next_cursor: found.elements.count > limit ? page.last.map { TextCursor.encode($0.name) } : nil))
         }
 
         /// An existing topic stays as it is, and the status is 200.
@@ -62,7 +61,7 @@ extension Admin {
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Topic {
-            guard let name = call.text("topic"),
+            guard let name = try call.text("topic"),
                 let topic = try await factory.store.topic(
                     named: try Topic.normalized(name, field: "topic"), of: application.key)
             else { throw APIError.missing("topic") }

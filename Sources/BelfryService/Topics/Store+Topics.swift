@@ -1,11 +1,15 @@
 extension Store {
     /// A page of the matching topics, by name.
-    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {
+    ///
+    /// - Parameter name: the last of the page before; nil at the beginning.
+    package func topics(
+        _ query: TopicQuery, after name: String? = nil, skip: Int = 0, limit: Int
+    ) async throws -> ListPage<Topic> {
         let now = clock.now
         return try await search(for: query.applicationKey) { db, _ in
             let application = query.applicationKey
             let topics = try db.prepared(TopicListStatements.slice).all(
-                application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
+                application, query.text, query.hasExpiry, now, skip, limit, max(name ?? "", " "), as: Topic.init)
             let total = try db.prepared(TopicListStatements.count).count(application, query.text, query.hasExpiry, now)
             return ListPage(topics, total: total)
         }
@@ -83,7 +87,7 @@ enum TopicListStatements {
     /// Scans the index of application and name.
     static let slice: SQLText = """
         SELECT id, name, expires_at_ms /* topics.slice */ FROM topic
-         WHERE application_id = $1 AND name > ' '
+         WHERE application_id = $1 AND name > $7
            AND ($2 IS NULL OR \(SQLText.position)(name, $2) > 0)
            AND ($3 IS NULL OR (expires_at_ms IS NOT NULL) = $3)
            AND (expires_at_ms IS NULL OR expires_at_ms > $4)

@@ -22,7 +22,8 @@ extension Admin {
             guard !feed.kinds.isEmpty else {
                 throw APIError(.conflict, "The feed is off: PUT it with the kinds of events that it is to keep")
             }
-            guard query.after <= feed.last else {
+            let after = query.after ?? feed.first - 1
+            guard after <= feed.last else {
                 throw InvalidInput(field: "after", "is beyond the newest event of this feed, \(feed.last)")
             }
             let kinds = query.kinds ?? feed.kinds
@@ -35,7 +36,7 @@ extension Admin {
             let lease = try waiting ?? factory.shares.take(.exports, for: holder)
             defer { lease.end() }
             let wait = waiting == nil ? .zero : query.wait
-            return Response(json: try await page(query, kinds, of: application, wait: wait))
+            return Response(json: try await page(after, query.limit, kinds, of: application, wait: wait))
         }
 
         /// Events are read so many at a time, so that a page takes little more memory than it may.
@@ -43,15 +44,15 @@ extension Admin {
         private static let pageBytesMax = 1 << 20
 
         private func page(
-            _ query: FeedQuery, _ kinds: WebhookKinds, of application: Application, wait: Duration
+            _ after: Int64, _ limit: Int, _ kinds: WebhookKinds, of application: Application, wait: Duration
         ) async throws -> ByteBuffer {
             var text = #"{"events":["#
             let end = factory.clock.now + wait
-            var (next, count) = (query.after, 0)
-            while count < query.limit, text.utf8.count < Self.pageBytesMax {
+            var (next, count) = (after, 0)
+            while count < limit, text.utf8.count < Self.pageBytesMax {
                 let rest = text.hasSuffix("[") ? max(.zero, end - factory.clock.now) : .zero
                 let page = try await factory.services.webhooks.feed(
-                    of: application.key, after: next, kinds: kinds, limit: min(query.limit - count, Self.step),
+                    of: application.key, after: next, kinds: kinds, limit: min(limit - count, Self.step),
                     wait: rest)
                 guard page.next > next else { break }
                 var elements = page.events.map { $0.element(of: application.uuid) }
@@ -83,16 +84,16 @@ extension Admin {
     }
 
     private struct FeedQuery {
-        /// The place after which events are asked for.
-        let after: Int64
+        /// The place after which events are asked for; nil for the oldest that is kept.
+        let after: Int64?
         let limit: Int
         let kinds: WebhookKinds?
         let wait: Duration
 
         init(_ call: Call) throws {
             let query = try Query(call, ["after", "limit", "kinds", "wait"])
-            func number(_ name: String, _ range: ClosedRange<Int64>, _ otherwise: Int64) throws(InvalidInput) -> Int64 {
-                guard let text = query.text(name) else { return otherwise }
+            func number(_ name: String, _ range: ClosedRange<Int64>) throws(InvalidInput) -> Int64? {
+                guard let text = query.text(name) else { return nil }
                 guard let number = Int64(text), range ~= number else {
                     throw InvalidInput(
                         field: name,
@@ -102,9 +103,9 @@ extension Admin {
                 }
                 return number
             }
-            after = try number("after", 0...Int64.max, 0)
-            limit = Int(try number("limit", 1...Int64(WebhookFeedPage.limitMax), 100))
-            let asked = try number("wait", 0...WebhookFeedPage.waitMax.components.seconds, 0)
+            after = try number("after", 0...Int64.max)
+            limit = Int(try number("limit", 1...Int64(WebhookFeedPage.limitMax)) ?? 100)
+            let asked = try number("wait", 0...WebhookFeedPage.waitMax.components.seconds) ?? 0
             // A connection is closed whose request takes 30 s (`http.request.seconds`).
             wait = min(.seconds(asked), .seconds(25))
             let names = query.text("kinds")?.split(separator: ",").map(String.init)

@@ -52,11 +52,16 @@ extension Store {
         try await write { session in
             var budget = budget
             var chosen: [Key<Webhook>: (tenant: Key<Tenant>, isFailing: Bool)] = [:]
-            try session.prepared(WebhookTurnStatements.due).each(
-                session.now, SQLKeys(budget.fullTenants), WebhookBudget.requestsMax, budget.takesFailing ? 1 : 0
-            ) { row in
-                let (tenant, isFailing) = (Key<Tenant>(row.integer(1)), row.bool(2))
-                if budget.take(of: tenant, isFailing: isFailing) { chosen[Key(row.integer(0))] = (tenant, isFailing) }
+            for isFailing in [false, true] {
+                try session.prepared(WebhookTurnStatements.due).each(
+                    session.now, SQLKeys(budget.fullTenants(isFailing: isFailing)), budget.room(isFailing: isFailing),
+                    isFailing
+                ) { row in
+                    let tenant = Key<Tenant>(row.integer(1))
+                    guard budget.room(of: tenant, isFailing: isFailing) > 0 else { return }
+                    budget.add(1, of: tenant, isFailing: isFailing)
+                    chosen[Key(row.integer(0))] = (tenant, isFailing)
+                }
             }
             guard !chosen.isEmpty else { return [] }
             return try session.prepared(WebhookTurnStatements.lease).all(end, SQLKeys(chosen.keys.sorted())) { row in
@@ -123,9 +128,14 @@ extension Store {
         }
     }
 
-    /// Adds attempts to the log of a webhook, and forgets its oldest.
-    func note(_ attempts: [WebhookAttempt.New], of webhook: Key<Webhook>) async throws {
-        try await write { try $0.note(attempts, of: webhook) }
+    /// Adds attempts to the log of a webhook, and forgets its oldest. False where there is no such webhook.
+    func note(_ attempts: [WebhookAttempt.New], of webhook: Webhook) async throws -> Bool {
+        try await writeIfFound { session in
+            try session.holdFeed(of: webhook.applicationKey)
+            guard try session.prepared(WebhookStatements.byKey).hasRow(webhook.key) else { return false }
+            try session.note(attempts, of: webhook.key)
+            return true
+        }
     }
 }
 
@@ -210,12 +220,11 @@ enum WebhookTurnStatements {
 
     /// Scans `webhook_due`.
     static let due: SQLText = """
-        SELECT id, (SELECT tenant_id FROM application WHERE application.id = application_id),
-               failing_since_ms IS NOT NULL /* webhook_turns.due */
+        SELECT id, (SELECT tenant_id FROM application WHERE application.id = application_id) /* webhook_turns.due */
           FROM webhook
          WHERE paused IS NULL AND due_at_ms <= $1 AND (leased_until_ms IS NULL OR leased_until_ms <= $1)
            AND NOT (SELECT tenant_id FROM application WHERE application.id = application_id) \(among: "$2")
-           AND (failing_since_ms IS NULL OR $4 > 0)
+           AND (failing_since_ms IS NOT NULL) = $4
          ORDER BY due_at_ms
          LIMIT $3
          \(SQLText.forUpdateSkipLocked)

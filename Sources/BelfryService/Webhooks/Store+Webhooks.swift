@@ -130,12 +130,15 @@ extension Store {
         }
     }
 
-    /// The kinds of the application's feed, and the position of its newest event.
-    package func webhookFeed(of application: Key<Application>) async throws -> (kinds: WebhookKinds, last: Int64) {
-        try await readCommitted { db in
-            try db.prepared(WebhookStatements.feed).first(application) { row in
-                (WebhookKinds(bits: row.integer(0)), row.integer(1))
-            } ?? ([], 0)
+    /// The kinds of the application's feed, the position of the oldest event that is kept, and that of the newest.
+    package func webhookFeed(
+        of application: Key<Application>
+    ) async throws -> (kinds: WebhookKinds, first: Int64, last: Int64) {
+        try await read { db in
+            let first = try db.firstWebhookEvent(of: application)
+            return try db.prepared(WebhookStatements.feed).first(application) { row in
+                (kinds: WebhookKinds(bits: row.integer(0)), first: first, last: row.integer(1))
+            } ?? (kinds: [], first: first, last: 0)
         }
     }
 

@@ -20,7 +20,7 @@ package struct Webhook: Sendable, Hashable {
     /// The next attempt; nil where nothing is to be sent.
     package let dueAt: Instant?
     let lease: Int64
-    /// Events that it never got, because they were too old or too many.
+    /// Events that it never got, because they were too old or too many; those of other kinds count.
     package let dropped: Int64
     package let createdAt: Instant
     /// Events that it has not been offered yet, those of other kinds included.

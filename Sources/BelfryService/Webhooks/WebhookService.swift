@@ -76,9 +76,8 @@ package struct WebhookService: Sendable {
                 body: WebhookEvent.message(Self.testType, at: now, of: application.uuid),
                 secrets: try WebhookSeal(of: webhook, by: vault).signing(webhook, at: now), sentAt: now))
         try await audited("test", webhook, application, author) {
-            try await store.note(
-                [WebhookAttempt.New(event: nil, type: Self.testType, number: 1, at: now, answer: answer)],
-                of: webhook.key)
+            let attempt = WebhookAttempt.New(event: nil, type: Self.testType, number: 1, at: now, answer: answer)
+            guard try await store.note([attempt], of: webhook) else { throw Self.unknown }
             return true
         }
         return answer

@@ -80,7 +80,7 @@ package struct WebhookWorker: Service {
                 let claims = try await store.claimWebhooks(
                     within: budget.state.withLock { $0 }, until: clock.now + Self.lease)
                 for claim in claims {
-                    budget.state.withLock { _ = $0.take(of: claim.tenant, isFailing: claim.isFailing) }
+                    budget.state.withLock { $0.add(1, of: claim.tenant, isFailing: claim.isFailing) }
                     isMore = true
                     group.addTask { await deliver(claim) }
                 }
@@ -95,7 +95,7 @@ package struct WebhookWorker: Service {
         } catch {
             logger.error("a webhook failed, it will be retried", metadata: ["error": "\(error)"])
         }
-        budget.state.withLock { $0.giveBack(of: claim.tenant, isFailing: claim.isFailing) }
+        budget.state.withLock { $0.add(-1, of: claim.tenant, isFailing: claim.isFailing) }
         wakeSignal.raise()
     }
 
@@ -112,17 +112,28 @@ package struct WebhookWorker: Service {
             return
         }
         let end = clock.now + Self.turnMax
-        let attempts = await withTaskGroup(of: [WebhookTurn.Attempt].self) { group in
-            var attempts: [WebhookTurn.Attempt] = []
-            for (index, lane) in turn.lanes.enumerated() {
-                if index >= WebhookBudget.requests(isFailing: claim.isFailing), let some = await group.next() {
+        // Events that failed before come last: they tell least of whether the receiver is alive.
+        let lanes = turn.lanes.sorted { $0[0].attempts < $1[0].attempts }
+        var (attempts, most) = ([WebhookTurn.Attempt](), 1)
+        func grow(to wanted: Int) {
+            let wanted = min(wanted, lanes.count) - most
+            most += budget.state.withLock { $0.takeMore(wanted, of: claim.tenant, isFailing: claim.isFailing) }
+        }
+        grow(to: WebhookBudget.ofUnknownMax)
+        await withTaskGroup(of: [WebhookTurn.Attempt].self) { group in
+            var underWay = 0
+            for lane in lanes {
+                if underWay == most, let some = await group.next() {
                     attempts += some
+                    underWay -= 1
+                    if some.first?.answer.isDelivered == true { grow(to: WebhookBudget.ofReceiverMax) }
                 }
                 group.addTask { await send(lane, of: turn.webhook, application.uuid, secrets, until: end) }
+                underWay += 1
             }
             for await some in group { attempts += some }
-            return attempts
         }
+        budget.state.withLock { $0.add(1 - most, of: claim.tenant, isFailing: claim.isFailing) }
         // What a cancelled request came to is not known: the lease lapses.
         try Task.checkCancellation()
         let result = turn.result(attempts, at: clock.now, jitter: random)
@@ -181,46 +192,42 @@ enum WebhookMetric {
     }
 }
 
-/// How many requests a node has under way to receivers: bounded for all, for each tenant and for those that fail.
+/// How many requests a node has under way to receivers: bounded for all and for each tenant. Those to receivers that took nothing lately
+/// count apart, so that the others always have room.
 struct WebhookBudget: Sendable {
-    private var used = 0
-    private var failing = 0
-    private var ofTenants: [Key<Tenant>: Int] = [:]
+    private var used: [Bool: [Key<Tenant>: Int]] = [:]
 
-    static let requestsMax = 128
     static let ofReceiverMax = 16
-    static let ofTenantMax = requestsMax / 4
-    /// Receivers that took nothing lately share it, so that the others always have room.
-    static let ofFailingMax = requestsMax / 2
+    /// For a receiver that has not taken anything of a turn yet.
+    static let ofUnknownMax = 2
+
+    private static func ofTenantMax(isFailing: Bool) -> Int { isFailing ? 8 : 32 }
+    private static func ofNodeMax(isFailing: Bool) -> Int { isFailing ? 32 : 96 }
 
     /// Tenants that get no more.
-    var fullTenants: [Key<Tenant>] {
-        ofTenants.filter { $0.value + Self.ofReceiverMax > Self.ofTenantMax }.map(\.key)
+    func fullTenants(isFailing: Bool) -> [Key<Tenant>] {
+        used[isFailing, default: [:]].filter { $0.value >= Self.ofTenantMax(isFailing: isFailing) }.map(\.key)
     }
 
-    /// Whether receivers that took nothing lately get more. Otherwise they would hide those that do.
-    var takesFailing: Bool { failing < Self.ofFailingMax }
-
-    static func requests(isFailing: Bool) -> Int { isFailing ? 1 : ofReceiverMax }
-
-    /// False where there is no room.
-    mutating func take(of tenant: Key<Tenant>, isFailing: Bool) -> Bool {
-        let count = Self.requests(isFailing: isFailing)
-        guard used + count <= Self.requestsMax, ofTenants[tenant, default: 0] + count <= Self.ofTenantMax,
-            !isFailing || takesFailing
-        else { return false }
-        add(count, tenant, isFailing)
-        return true
+    /// How many more requests there may be.
+    func room(isFailing: Bool) -> Int {
+        max(0, Self.ofNodeMax(isFailing: isFailing) - used[isFailing, default: [:]].values.reduce(0, +))
     }
 
-    mutating func giveBack(of tenant: Key<Tenant>, isFailing: Bool) {
-        add(-Self.requests(isFailing: isFailing), tenant, isFailing)
-        if ofTenants[tenant] == 0 { ofTenants[tenant] = nil }
+    func room(of tenant: Key<Tenant>, isFailing: Bool) -> Int {
+        let ofTenant = Self.ofTenantMax(isFailing: isFailing) - used[isFailing, default: [:]][tenant, default: 0]
+        return max(0, min(room(isFailing: isFailing), ofTenant))
     }
 
-    private mutating func add(_ count: Int, _ tenant: Key<Tenant>, _ isFailing: Bool) {
-        used += count
-        ofTenants[tenant, default: 0] += count
-        if isFailing { failing += count }
+    mutating func add(_ count: Int, of tenant: Key<Tenant>, isFailing: Bool) {
+        used[isFailing, default: [:]][tenant, default: 0] += count
+        if used[isFailing]?[tenant] == 0 { used[isFailing]?[tenant] = nil }
+    }
+
+    /// Gives a receiver further requests, up to half of those that are left. Returns their number.
+    mutating func takeMore(_ wanted: Int, of tenant: Key<Tenant>, isFailing: Bool) -> Int {
+        let taken = max(0, min(wanted, room(of: tenant, isFailing: isFailing) / 2))
+        add(taken, of: tenant, isFailing: isFailing)
+        return taken
     }
 }

@@ -22,6 +22,17 @@ import Testing
         #expect(try await cache.entry(name) { entry() } !== first)
     }
 
+    @Test func `a platform that is active already is resumed`() async throws {
+        let server = try await TestAdminServer()
+        let (store, platform) = (server.store, try await server.resources("shop").platform.key)
+        try await store.park(platform, Parking(cause: .credentials, detail: "403", since: .zero))
+        #expect(try await store.platform(platform)?.parked != nil)
+        // As another node does.
+        try await store.write { session in _ = try session.prepared(PlatformStatements.resume).run(platform) }
+        try await store.resume(platform)
+        #expect(try await store.platform(platform)?.parked == nil)
+    }
+
     @Test func `a name that a change deleted is unknown`() async throws {
         let cache = ApplicationCache(ageMax: .seconds(86_400))
         let name = ApplicationCache.Name.uuid(Self.application.uuid)

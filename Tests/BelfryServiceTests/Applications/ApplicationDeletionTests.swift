@@ -2,6 +2,8 @@ import BelfryTesting
 import Foundation
 import GRDB
 import GRDBSQLite
+import PostgreSQL
+import Synchronization
 import Testing
 
 @testable import BelfryService
@@ -114,6 +116,46 @@ import Testing
             return try session.costOfDearest {
                 try ApplicationDeletion(session: session).step(fixture.application.key)
             }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+    func `a long deletion is answered, and goes on`(ofPlatform: Bool) async throws {
+        let clock = ManualClock()
+        let store = try SQLiteStore.temporary(clock: clock)
+        let fixture = try await TestStore(store: store, clock: clock)
+        _ = try await fixture.registerMany(900)
+        let writes = Mutex(0)
+        let slow = InterceptedStore(store) { access in
+            guard access == .write else { return }
+            writes.withLock { $0 += 1 }
+            clock.advance(by: .seconds(3))
+        }
+        if ofPlatform {
+            try await slow.delete(fixture.platform.key, force: true)
+        } else {
+            try await slow.delete(fixture.application.key, force: true)
+        }
+        let count = writes.withLock { $0 }
+        #expect(count <= 3)
+        while try await store.read({ try $0.prepared("SELECT 1 FROM platform").hasRow() }) { await Task.yield() }
+    }
+
+    @Test func `a tenant waits for the rest of its applications`() async throws {
+        try await withPostgresStore { store, connection in
+            // In the place of whichever node's turn it would be.
+            let watching = try Connection(ConnectionOptions(connection))
+            try watching.prepared("SELECT pg_advisory_lock(7236828794)").run()
+            let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("second")))
+            let application = try await store.create(
+                NewApplication(
+                    uuid: UUID(), name: "theirs", apiKeyHash: [1], sharedSecret: Sealed(bytes: [2]),
+                    tenantKey: tenant.key))
+            try await store.write { session in
+                _ = try session.prepared(ApplicationDeletionStatements.markDeleted).run(application.key)
+            }
+            let words = "the tenant's applications are still being cleared away: try again later"
+            await #expect(throws: StoreError.conflict(words)) { try await store.delete(tenant.key) }
         }
     }
 

@@ -135,6 +135,7 @@ import Testing
             #expect(try await platform.store.applications().isEmpty)
             let audited = try await platform.store.auditLog(AuditQuery(bounds: .everything, limit: 20)).map(\.change)
             #expect(audited.allSatisfy { $0.keyID == "broker" })
+            #expect(audited.first { $0.action == "broker.unbind" }?.application != nil)
             #expect(
                 Set(audited.map(\.action)) == ["app.create", "broker.bind", "broker.unbind", "app.delete"], "\(audited)"
             )
@@ -190,6 +191,39 @@ import Testing
             try await broker.provision("i-1", .application, named: try Name("Bakery"), request: "{}", by: author)
         }
         #expect(try await store.applications().isEmpty)
+    }
+
+    @Test(arguments: BrokerPlan.allCases)
+    func `a repetition at the same time makes nothing twice`(plan: BrokerPlan) async throws {
+        let store = try SQLiteStore.temporary(clock: ManualClock())
+        let writes = Mutex(0)
+        let provision = { @Sendable (store: any Store) in
+            try await Services(store, clock: store.clock).broker.provision(
+                "i-1", plan, named: try Name("Bakery"), request: "{}", by: .broker(address: nil))
+        }
+        let interrupted = InterceptedStore(store) { access in
+            guard access == .write else { return }
+            let count = writes.withLock { count in
+                count += 1
+                return count
+            }
+            // The first write is that of the instance, the second that of its tenant or its application.
+            if count == 2 { _ = try await provision(store) }
+        }
+        let fate = try await provision(interrupted)
+        let isNew = if case .created = fate { true } else { false }
+        #expect(!isNew)
+        let lines = try await store.auditLog(AuditQuery(bounds: .everything, limit: 9)).map(\.change.action)
+        #expect(lines == (plan == .tenant ? ["app.create", "tenant.create"] : ["app.create"]))
+    }
+
+    @Test func `a long id makes a name that fits`() async throws {
+        try await Self.with { platform in
+            let path = "service_instances/" + String(repeating: "%C3%A4", count: 200)
+            let made = try await platform.send(.put, path, Self.order(.application, ""))
+            #expect(made.status == 201, "\(made)")
+            #expect(try await platform.store.applications().first?.name.utf8.count == 254)
+        }
     }
 
     @Test func `an instance can be renamed, and keeps its plan`() async throws {

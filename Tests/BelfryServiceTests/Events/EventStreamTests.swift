@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `a revoked key may not go on reading`() async throws {
+    @Test func `without its key or application nobody goes on reading`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")
         let hub = EventHub(store: server.store, clock: server.clock, logger: Logger(label: "test"))
@@ -268,6 +268,12 @@ import Testing
         let tenant = try await server.store.create(NewTenant(uuid: UUID(), name: try Name("other")))
         let other = try await server.resources("other", of: tenant.key)
         #expect(await !events.mayRead(other.application, by: key, taken))
+        let gone = try await server.admin.createApplication(
+            name: try Name("gone"), by: TestAdminServer.author
+        ).application
+        #expect(await events.mayRead(gone, by: key, taken))
+        try await server.admin.delete(gone, force: true, by: TestAdminServer.author)
+        #expect(await !events.mayRead(gone, by: key, taken))
         try await server.admin.revoke(key, by: TestAdminServer.author)
         #expect(await !events.mayRead(resources.application, by: key, taken))
     }

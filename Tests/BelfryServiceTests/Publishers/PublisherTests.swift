@@ -94,6 +94,9 @@ import Testing
             #expect(push.content.shared.title == "🚪 Door" && push.lane == .bulk && push.content.shared.sound == nil)
             let linked = try await server.push("/ntfy/\(Self.key)/door/trigger", "", method: .get)
             #expect(linked.content.body == "triggered")
+            let unset = try await server.push(
+                "/ntfy/\(Self.key)", #"{"topic":"door","message":"Open","priority":0}"#, [.init("Priority")!: "max"])
+            #expect(unset.lane == .urgent)
             let named = try await server.push("/ntfy/\(Self.key)/door/send?message=Two+words&p=4", "", method: .get)
             #expect(named.content.body == "Two words" && named.lane == .urgent)
         }
@@ -206,14 +209,52 @@ import Testing
         }
     }
 
-    @Test func `a template makes the text of alerts`() async throws {
+    @Test(arguments: [true, false]) func `a template makes the text of alerts`(isTemplate: Bool) async throws {
         try await Self.with(.alerts, options: ["everyone": "true", "template": "alarm"]) { server, application in
             var content = Push.Content(body: "{{values.alertname}} is {{values.status}} ({{values.count}})")
-            content.isTemplate = true
+            content.isTemplate = isTemplate
             _ = try await server.store.create("alarm", content, of: application.key)
             let push = try await server.push("/alerts/\(Self.key)", Self.alerts("firing"))
             #expect(push.content.values["alertname"] == .text("High") && push.content.values["instance"] == nil)
             #expect(push.content.body == "{{values.alertname}} is {{values.status}} ({{values.count}})")
+            #expect(push.content.isTemplate)
+        }
+    }
+
+    @Test(arguments: [nil, "{{values.room}}"] as [String?])
+    func `a template that cannot be filled loses no alert`(template: String?) async throws {
+        try await Self.with(.alerts, options: ["everyone": "true", "template": "alarm"]) { server, application in
+            if let template {
+                _ = try await server.store.create("alarm", Push.Content(body: template), of: application.key)
+            }
+            let push = try await server.push("/alerts/\(Self.key)", Self.alerts("firing"))
+            #expect(push.content.body == "CPU of a is high\nCPU of b is high" && !push.content.isTemplate)
+        }
+    }
+
+    @Test func `values that are too long for a template are cut`() async throws {
+        try await Self.with(.alerts, options: ["everyone": "true", "template": "alarm"]) { server, application in
+            let content = Push.Content(body: "{{values.summary}} {{values.description}}")
+            _ = try await server.store.create("alarm", content, of: application.key)
+            let long = String(repeating: "x", count: 9_000)
+            let push = try await server.push(
+                "/alerts/\(Self.key)",
+                #"{"alerts":[{}],"commonAnnotations":{"summary":"\#(long)","description":"\#(long)"}}"#)
+            let cut = UserAttribute.text(long.cut(toBytes: 512))
+            #expect(push.content.values == ["summary": cut, "description": cut])
+        }
+    }
+
+    @Test func `a new endpoint names a template that there is`() async throws {
+        try await Self.with(.alerts) { server, application in
+            let create = {
+                try await OpenEndpointService(store: server.store).create(
+                    .alerts, of: application, options: ["everyone": "true", "template": "alarm"],
+                    by: .local(systemUser: "test"))
+            }
+            await #expect(throws: InvalidInput.self) { try await create() }
+            _ = try await server.store.create("alarm", Push.Content(body: "Hi"), of: application.key)
+            #expect(try await create().endpoint.options["template"] == "alarm")
         }
     }
 

@@ -67,6 +67,8 @@ import Testing
             let store = fixture.store
             let part = try await store.topics(query(fixture, "new"), skip: 1, limit: 2)
             #expect(part.total == 4 && part.elements.map(\.name) == ["news-1", "news-2"])
+            let rest = try await store.topics(query(fixture, "new"), after: "news-1", limit: 9)
+            #expect(rest.total == 4 && rest.elements.map(\.name) == ["news-2", "news-3"])
             let none = try await store.topics(query(fixture, "%"), skip: 0, limit: 2)
             #expect(none.total == 0 && none.elements.isEmpty)
             let behind = try await store.topics(of: fixture.application.key, after: "news-1", limit: 2)

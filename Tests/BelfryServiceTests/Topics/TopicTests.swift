@@ -153,6 +153,15 @@ import Testing
         #expect(try await server.send(.get, "/v1/tags/count/\(path)", as: .sender).text == "0")
     }
 
+    @Test(arguments: ["all", "count", "batch"])
+    func `a tag may have the name of a path`(name: String) async throws {
+        let server = try await TestServer()
+        _ = try await server.device("0a", #","tags":["\#(name)"]"#)
+        if name != "batch" { #expect(try await server.send(.post, "/v1/tags/\(name)", as: .sender).status == 200) }
+        #expect(try await server.send(.delete, "/v1/tags/\(name)", as: .sender).status == 204)
+        #expect(try await names(server) == [])
+    }
+
     @Test func `a batch tags devices by UUID and by token`() async throws {
         let server = try await TestServer()
         let uuid = try await server.device("t1", on: .android, #","tags":["old"]"#)

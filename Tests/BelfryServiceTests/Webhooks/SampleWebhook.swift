@@ -20,12 +20,12 @@ struct SampleWebhook {
             throw StoreError.unknown("webhook")
         }
         webhook = found
-        try await store.note(
+        _ = try await store.note(
             [
                 WebhookAttempt.New(
                     event: event.key, type: event.kind.rawValue, number: 1, at: store.clock.now,
                     answer: ReceiverAnswer(status: 500, milliseconds: 12, body: text))
-            ], of: webhook.key)
+            ], of: webhook)
     }
 }
 

@@ -144,6 +144,18 @@ import Testing
         #expect(one.text.contains("u3") && !one.text.contains("u1") && one["next"] == .string("5"), "\(one)")
     }
 
+    @Test func `a reader without a place hears of no dropped events`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(.put, "feed", #"{"kinds":["*"]}"#)
+        _ = try await fixture.tell(.userChanged, "old")
+        fixture.server.clock.advance(by: WebhookEvent.lifetime + .seconds(1))
+        _ = try await fixture.server.store.deleteExpired(.webhooks, before: fixture.server.clock.now)
+        _ = try await fixture.tell(.userChanged, "new")
+        let page = try await fixture.send(.get, "feed")
+        #expect(page["events"]?.elements.compactMap { $0["type"]?.stringValue } == ["user.changed"], "\(page)")
+        #expect(try await fixture.send(.get, "feed?after=0").text.contains("events.dropped"))
+    }
+
     @Test func `an event is shown as receivers get it`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(.put, "feed", #"{"kinds":["*"]}"#)

@@ -174,6 +174,32 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a campaign goes on while its last time goes round`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app, clock) = (fixture.store, fixture.application, fixture.clock)
+            try await fixture.webhooks(Receiver()).setFeed([.campaignFinished], of: app, by: Self.author)
+            let campaign = try await store.create(
+                "spring", .sample(), of: app.key, by: CampaignPerson(name: "emma", person: nil))
+            let start = LocalTime(day: ZoneInfo.utc.local(at: clock.now).day + 2, second: 32_400)
+            let recurrence = try Recurrence(
+                rule: RecurrenceRule("FREQ=DAILY;COUNT=1", field: "rule"), start: start, zone: .utc, past: .skip)
+            let dueAt = try recurrence.firstTime(after: clock.now)
+            let request = WrittenRequest(PushRequest(content: Push.Content(body: "hello"), target: .everyone))
+            try await store.start(
+                campaign, [NewCampaignPart(place: 0, request: request, dueAt: dueAt, recurrence: recurrence)])
+            clock.advance(by: dueAt - clock.now)
+            let schedule = try #require(try await store.dueSchedules(atMost: 1).first)
+            let occurrence = try #require(schedule.occurrence(at: clock.now))
+            #expect(try await store.start(occurrence, of: schedule))
+            while let child = try await store.schedules(of: app.key, after: nil, limit: 1).first {
+                #expect(try await fixture.feed().events.isEmpty && child.key != schedule.key)
+                #expect(try await store.end(child, .missed))
+            }
+            #expect(try await fixture.feed().events.map(\.kind) == [.campaignFinished])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `receivers get events in order, and log them`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let receiver = Receiver()
@@ -385,7 +411,7 @@ import Testing
                         event: Key(Int64(number)), type: "user.created", number: 1, at: fixture.clock.now,
                         answer: answer)
                 }
-                try await fixture.store.note(attempts, of: webhook.key)
+                #expect(try await fixture.store.note(attempts, of: webhook))
             }
             let kept = try await fixture.store.attempts(of: webhook.key, limit: 2_000)
             #expect(kept.count == WebhookAttempt.keptMax && kept[0].answer == answer)
@@ -405,6 +431,104 @@ import Testing
             let attempt = try #require(try await fixture.store.attempts(of: made.webhook.key, limit: 9).first)
             #expect(attempt.type == "webhook.test" && attempt.event == nil && attempt.answer.status == 418)
         }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a webhook that is deleted during its test is unknown`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let made = try await fixture.webhooks(Receiver()).create(
+                "crm", "https://crm.example", [.userCreated], of: fixture.application, by: Self.author)
+            let receiver = Answering {
+                _ = try? await fixture.store.delete(made.webhook)
+                return 200
+            }
+            await #expect(throws: StoreError.unknown("such webhook")) {
+                try await fixture.webhooks(receiver).test(made.webhook, of: fixture.application, by: Self.author)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `active devices of a deleted platform are gone`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            try await fixture.webhooks(Receiver()).setFeed([.deviceGone], of: fixture.application, by: Self.author)
+            let active = try await fixture.register("a")
+            try await fixture.store.unregister(try await fixture.register("b").uuid, on: fixture.platform.key)
+            try await fixture.store.delete(fixture.platform.key, force: true)
+            let events = try await fixture.feed().events
+            #expect(events.count == 2 && events.last?.subject == active.uuid.lowercased, "\(events)")
+            #expect(events.last?.data.contains(#""reason":"deactivated""#) == true)
+        }
+    }
+
+    // MARK: Receivers that hang
+
+    @Test(arguments: Engine.allCases)
+    func `dead receivers leave room for others of their tenant`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let service = fixture.webhooks(Receiver())
+            for number in 0..<Webhook.perApplicationMax {
+                _ = try await service.create(
+                    "\(number)", "https://a.example", [.userCreated], of: fixture.application, by: Self.author)
+            }
+            try await fixture.comeAndGo("kim")
+            _ = try await fixture.store.numberWebhookEvents(keptMax: 1_000)
+            let claims = try await fixture.claim()
+            #expect(claims.count == Webhook.perApplicationMax)
+            let dead = Receiver()
+            dead.refuseAll(with: nil)
+            for (index, claim) in claims.enumerated() {
+                try await fixture.worker(index == 0 ? Receiver() : dead).turn(claim)
+            }
+            try await fixture.comeAndGo("lee")
+            _ = try await fixture.store.numberWebhookEvents(keptMax: 1_000)
+            fixture.clock.advance(by: .seconds(10))
+            let later = try await fixture.claim()
+            #expect(later.filter { !$0.isFailing }.map(\.webhook) == [claims[0].webhook])
+            #expect(later.count { $0.isFailing } == 8)
+        }
+    }
+
+    @Test func `a receiver that hangs gets two events of a turn`() async throws {
+        try await TestStore.play(on: .sqlite) { fixture in
+            let count = Mutex(0)
+            let receiver = Answering {
+                count.withLock { $0 += 1 }
+                for _ in 0..<100 { await Task.yield() }
+                fixture.clock.advance(by: ReceiverAnswer.deadline)
+                return nil
+            }
+            try await fixture.turn(of: receiver)
+            let sent = count.withLock { $0 }
+            #expect((1...2).contains(sent))
+            #expect(try await fixture.only().failingSince != nil)
+        }
+    }
+
+    @Test func `a receiver that takes one gets many at once`() async throws {
+        try await TestStore.play(on: .sqlite) { fixture in
+            let counts = Mutex((underWay: 0, most: 0))
+            let receiver = Answering {
+                counts.withLock { ($0.underWay, $0.most) = ($0.underWay + 1, max($0.most, $0.underWay + 1)) }
+                for _ in 0..<10_000 where counts.withLock({ $0.most < 3 }) { await Task.yield() }
+                counts.withLock { $0.underWay -= 1 }
+                return 200
+            }
+            try await fixture.turn(of: receiver)
+            let most = counts.withLock { $0.most }
+            #expect((3...WebhookBudget.ofReceiverMax).contains(most))
+            #expect(try await fixture.only().retries == 0)
+        }
+    }
+}
+
+/// A receiver that answers with a status, or not at all.
+private struct Answering: WebhookPoster {
+    let status: @Sendable () async -> Int?
+
+    func post(_ message: WebhookMessage) async -> ReceiverAnswer {
+        let status = await status()
+        return ReceiverAnswer(status: status, fault: status == nil ? "no answer" : nil, milliseconds: 1)
     }
 }
 
@@ -449,11 +573,11 @@ private final class Receiver: WebhookPoster {
 }
 
 extension TestStore {
-    fileprivate func webhooks(_ receiver: Receiver) -> WebhookService {
+    fileprivate func webhooks(_ receiver: any WebhookPoster) -> WebhookService {
         WebhookService(store: store, vault: PlaintextVault(), poster: receiver)
     }
 
-    fileprivate func worker(_ receiver: Receiver) -> WebhookWorker {
+    fileprivate func worker(_ receiver: any WebhookPoster) -> WebhookWorker {
         WebhookWorker(
             store: store, vault: PlaintextVault(), poster: receiver, clock: clock, random: { 0.5 }, logger: .strict)
     }
@@ -466,6 +590,15 @@ extension TestStore {
     fileprivate func deliver(_ receiver: Receiver) async throws {
         while try await store.numberWebhookEvents(keptMax: 1_000_000) {}
         while let claim = try await claim().first { try await worker(receiver).turn(claim) }
+    }
+
+    /// A turn with the events of twenty users.
+    fileprivate func turn(of receiver: any WebhookPoster) async throws {
+        _ = try await webhooks(receiver).create(
+            "crm", "https://crm.example", [.userCreated], of: application, by: .local(systemUser: "test"))
+        for number in 0..<20 { try await comeAndGo("\(number)") }
+        _ = try await store.numberWebhookEvents(keptMax: 1_000)
+        try await worker(receiver).turn(try #require(try await claim().first))
     }
 
     fileprivate func feed(after position: Int64 = 0) async throws -> WebhookFeedPage {

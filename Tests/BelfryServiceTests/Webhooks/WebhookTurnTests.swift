@@ -148,17 +148,18 @@ import Testing
         #expect(result.retryAt == Self.now + .seconds(77))
     }
 
-    @Test func `one tenant has a quarter and failing receivers half`() {
+    @Test func `failing receivers count apart, and others leave room`() {
         var budget = WebhookBudget()
         let (bakery, dairy) = (Key<Tenant>(1), Key<Tenant>(2))
-        let taken = [bakery, bakery, bakery, dairy].map { budget.take(of: $0, isFailing: false) }
-        #expect(taken == [true, true, false, true] && budget.fullTenants == [bakery])
-        budget.giveBack(of: bakery, isFailing: false)
-        #expect(budget.fullTenants == [])
-        var failing = WebhookBudget()
-        let count = (0..<200).count { failing.take(of: Key(Int64($0)), isFailing: true) }
-        let hasRoom = failing.take(of: Key(1_000), isFailing: false)
-        #expect(count == WebhookBudget.ofFailingMax && hasRoom, "others have room")
+        budget.add(8, of: bakery, isFailing: true)
+        #expect(budget.fullTenants(isFailing: true) == [bakery] && budget.room(of: bakery, isFailing: false) == 32)
+        let taken = (0..<3).map { _ in budget.takeMore(15, of: bakery, isFailing: false) }
+        #expect(taken == [15, 8, 4] && budget.fullTenants(isFailing: false) == [])
+        budget.add(5, of: bakery, isFailing: false)
+        #expect(budget.fullTenants(isFailing: false) == [bakery] && budget.room(of: dairy, isFailing: false) == 32)
+        budget.add(-32, of: bakery, isFailing: false)
+        budget.add(24, of: dairy, isFailing: true)
+        #expect(budget.room(of: Key(3), isFailing: true) == 0 && budget.room(isFailing: false) == 96)
     }
 
     @Test func `a message says what happened where`() throws {
