@@ -167,6 +167,7 @@ function refresh() {
   asked = Date.now();
   const request = new XMLHttpRequest();
   request.open("GET", location.href);
+  request.setRequestHeader("X-Belfry-Refresh", "1");
   request.responseType = "document";
   request.addEventListener("load", () => { if (!isBusy()) show(request); });
   request.send();

@@ -79,11 +79,14 @@ struct ComposeContext: Sendable {
             }
             return found.device
         }
+        var filter = DeviceFilter()
+        filter.isActive = true
+        let search = DeviceSearch(platforms: platforms.map(\.key), text: text, filter: filter)
         let found = try await visit.searching(application) {
-            try await visit.services.store.devices(
-                DeviceSearch(platforms: platforms.map(\.key), text: text), after: nil, limit: 10)
-        }.filter(\.isActive)
-        guard let device = found.first, found.count == 1 else {
+            try await visit.services.store.devices(search, after: nil, limit: 100)
+        }
+        let named = found.filter { $0.about.alias == text.asName }
+        guard let device = named.count == 1 ? named.first : found.count == 1 ? found.first : nil else {
             throw InvalidInput(
                 field: field, found.isEmpty ? "fits no device" : "fits several devices: give the UUID of one")
         }
@@ -152,10 +155,13 @@ struct AudienceCount: Sendable {
     private static let step = 10_000
     private static let time = Duration.milliseconds(200)
 
-    var isLarge: Bool { devices >= Self.large }
+    /// A count that stopped may be of any size.
+    var isLarge: Bool { isMore || devices >= Self.large }
+    var isNone: Bool { devices == 0 && !isMore }
 
     var words: String {
-        (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")
+        if isMore, devices == 0 { return "devices that took too long to count" }
+        return (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")
     }
 
     /// The number on a platform, as far as it was counted.

@@ -234,7 +234,7 @@ struct ComposeKey: Sendable {
 
     /// The value that the field holds; nil while it is empty.
     func value(in form: FormData) throws(InvalidInput) -> JSONValue? {
-        let text = form.raw(name).replacing("\r\n", with: "\n")
+        let text = form.raw(name)
         if case .box(let value) = kind { return text.isEmpty ? nil : value }
         let trimmed = text.trimmed
         guard !trimmed.isEmpty else { return nil }

@@ -47,7 +47,7 @@ extension ComposeContext {
     private func warnings(
         of written: ComposedPush, _ draft: NewPush, _ count: AudienceCount, _ meant: [Platform]
     ) -> [[Value]] {
-        var warnings: [[Value]] = count.devices == 0 ? [[.text("No device would get it now.")]] : []
+        var warnings: [[Value]] = count.isNone ? [[.text("No device would get it now.")]] : []
         for platform in meant where count.byPlatform[platform.key] != 0 {
             guard platform.parked != nil || !platform.parkedServices.isEmpty else { continue }
             let part = platform.parked == nil ? "Some push services of " : ""

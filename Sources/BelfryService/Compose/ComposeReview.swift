@@ -44,7 +44,7 @@ extension ComposeContext {
         let now = visit.services.clock.now
         var facts = [
             Fact(
-                "Goes to", .badge(outlook.count.words, outlook.count.devices == 0 ? .warn : .good),
+                "Goes to", .badge(outlook.count.words, outlook.count.isNone ? .warn : .good),
                 .text(written.request.target.words))
         ]
         facts += outlook.platforms.map { Fact($0.name, .text(outlook.count.words(on: $0.key))) }
@@ -71,7 +71,7 @@ extension ComposeContext {
                         [.text(names[device.platformKey] ?? "")], [.text(device.customUserID ?? "")],
                         [.text([device.about.os, device.about.osVersion].compactMap(\.self).joined(separator: " "))],
                     ]
-                }, empty: "No device at present.")
+                }, empty: outlook.count.isNone ? "No device at present." : "None was found in time.")
         }
         let whose = outlook.sample.first.map { "the values of \($0.label)" } ?? "their defaults"
         let looks = Section(

@@ -172,8 +172,9 @@ package struct DashboardRoutes: Sendable {
 
     private func handler(_ route: PageRoute, _ resume: @escaping HeldForm.Resume) -> Router<APIContext>.Handler {
         { request, context in
+            let isUse = request.headers[.refresh] == nil && request.headers[.accept] != "text/event-stream"
             guard let token = Cookie.session.value(in: request),
-                let login = try await services.people.login(token: token)
+                let login = try await services.people.login(token: token, isUse: isUse)
             else {
                 guard route.method == .post else { return loginRoutes.askForLogin(request) }
                 return try await loginRoutes.askForLogin(holding: request, context)

@@ -14,6 +14,8 @@ extension HTTPField.Name {
     static let traceparent = known("traceparent")
     /// Source: W3C Service Workers, "Service-Worker-Allowed".
     static let serviceWorkerAllowed = known("Service-Worker-Allowed")
+    /// Our own: a live page shows itself anew, without a person.
+    static let refresh = known("X-Belfry-Refresh")
     static let xForwardedFor = known("X-Forwarded-For")
     /// Source: nginx, ngx_http_proxy_module, proxy_buffering.
     static let xAccelBuffering = known("X-Accel-Buffering")

@@ -38,7 +38,7 @@ struct AccountPages {
         return Self.page(
             visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
             try await store.twoFactor(of: visit.person.key), name: name ?? Self.nameForm(visit.person),
-            email: email ?? Self.emailForm(visit.person), password: form, off: off,
+            email: visit.maySetEmail ? email ?? Self.emailForm(visit.person) : nil, password: form, off: off,
             zone: zone ?? Self.zoneForm(visit.person))
     }
 
@@ -69,7 +69,7 @@ struct AccountPages {
     }
 
     @Sendable private func setEmail(_ visit: DashboardRequest) async throws -> PageAnswer {
-        guard visit.person.hasPassword else { throw APIError.none("page") }
+        guard visit.maySetEmail else { throw APIError.none("page") }
         return try await visit.trying(Self.emailForm(visit.person), on: { try await page(visit, email: $0) }) {
             let email = try EmailAddress(visit.form["email"])
             try await Self.check(visit.form.raw("current"), at: "current", visit)
@@ -97,7 +97,7 @@ struct AccountPages {
 
     static func page(
         _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
-        name: Form, email: Form, password form: Form, off: Form, zone: Form
+        name: Form, email: Form?, password form: Form, off: Form, zone: Form
     ) -> PageView {
         var page = PageView("Your account") {
             Section {
@@ -127,11 +127,8 @@ struct AccountPages {
                     }, empty: "")
             }
         }
-        if person.hasPassword {
-            page.sections += [
-                Section("E-mail address") { email }, Section("Password") { form }, twoFactor(factor, off),
-            ]
-        }
+        if let email { page.sections.append(Section("E-mail address") { email }) }
+        if person.hasPassword { page.sections += [Section("Password") { form }, twoFactor(factor, off)] }
         return page
     }
 
@@ -297,5 +294,13 @@ extension AccountPages {
 
     private static func check(_ password: String, at field: String, _ visit: DashboardRequest) async throws {
         guard try await visit.isPassword(password) else { throw InvalidInput(field: field, "is not your password") }
+    }
+}
+
+extension DashboardRequest {
+    /// Whether the person may choose another e-mail address. An issuer would give whoever has it the account, so then only those may who
+    /// can invite people anyway.
+    fileprivate var maySetEmail: Bool {
+        person.hasPassword && (services.issuers.isEmpty || may(.administer, Permission.Subject(person.bounds)))
     }
 }

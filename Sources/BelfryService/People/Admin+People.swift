@@ -67,8 +67,7 @@ extension Admin {
         private func setDisabled(
             _ isDisabled: Bool, _ person: Person, endsIssued: Bool = true, _ call: Call
         ) async throws -> Response {
-            try await factory.admin.setDisabled(
-                isDisabled, person, keepsOperator: true, endsIssued: endsIssued, by: call.author)
+            try await factory.admin.setDisabled(isDisabled, person, endsIssued: endsIssued, by: call.author)
             guard let changed = try await factory.store.person(person.key) else { throw APIError.missing("person") }
             return try Response(try await reply(changed))
         }

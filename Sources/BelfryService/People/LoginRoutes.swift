@@ -332,8 +332,8 @@ extension LoginRoutes {
                     type: "email", autocomplete: "username"
                 ).focused)
         }
+        if invitation.person == nil { fields.append(.text("name", "Your name", autocomplete: "name")) }
         fields += [
-            .text("name", "Your name", autocomplete: "name"),
             .text(
                 "password", "Password", hint: "At least \(Password.charactersMin) characters; several words are best.",
                 isRequired: true, type: "password", autocomplete: "new-password"),

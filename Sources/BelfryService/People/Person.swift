@@ -109,9 +109,3 @@ package struct NoPasswords: PasswordHashing {
         false
     }
 }
-
-extension Store {
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
-        try await setDisabled(isDisabled, person, keepsOperator: false, endsIssued: true)
-    }
-}

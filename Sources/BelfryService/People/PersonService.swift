@@ -72,14 +72,16 @@ extension PersonService {
     }
 
     /// The living session of a token.
-    package func login(token: String) async throws -> Login? {
+    ///
+    /// - Parameter isUse: false for a request that a page makes by itself, which leaves the session idle.
+    package func login(token: String, isUse: Bool = true) async throws -> Login? {
         guard token.utf8.count == 64, let found = try await store.session(tokenHash: hash(token)) else { return nil }
         let now = clock.now
         guard !lifetime.isOver(found.session, at: now) else {
             _ = try await store.end(found.session.key, of: found.person.key)
             return nil
         }
-        if now >= found.session.lastSeenAt + DashboardSession.usePrecision {
+        if isUse, now >= found.session.lastSeenAt + DashboardSession.usePrecision {
             try await store.noteUse(of: found.session.key)
         }
         return Login(token: token, session: found.session, person: found.person)

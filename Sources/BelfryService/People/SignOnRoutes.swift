@@ -116,6 +116,11 @@ extension LoginRoutes {
             let login = try await services.people.signOn(
                 signOn, issuer: issuer.name, address: address,
                 agent: request.headers[.userAgent] ?? "")
+            if let role = signOn.role, role != login.person.role {
+                context.logger.warning(
+                    "an issuer takes the role of the last operator, who keeps it: make another one",
+                    metadata: ["issuer": "\(issuer.name)", "person": "\(login.person.email.text)"])
+            }
             return (login, state)
         } catch let refusal as SignOnRefusal {
             throw SignOnFault(Self.words(refusal, signOn))

@@ -27,23 +27,26 @@ extension Store {
         }
     }
 
-    /// Gives a person another e-mail address. Throws `StoreError.conflict`, which does not name it, when another person has it.
+    /// Gives a person another e-mail address, also in links for a new password. Throws `StoreError.conflict`, which does not name it, when
+    /// another person has it or is invited by it.
     package func setEmail(of person: Key<Person>, to email: EmailAddress) async throws {
         try await write { write in
-            guard try !write.prepared(PersonStatements.isTaken).hasRow(email.text) else {
-                throw StoreError.conflict("this address cannot be used: choose another")
-            }
+            guard try !write.prepared(PersonStatements.isTaken).hasRow(email.text),
+                try !write.prepared(InvitationStatements.openOf).hasRow(email.text, write.now)
+            else { throw StoreError.conflict("this address cannot be used: choose another") }
             try write.change(PersonStatements.setEmail, email.text, person, of: "person \(person)")
+            try write.prepared(InvitationStatements.setEmail).send(email.text, person)
         }
     }
 
-    /// Replaces the password, and ends all sessions but one.
+    /// Replaces the password, ends all sessions but one, and deletes links for a new password.
     package func setPassword(
         of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
     ) async throws {
         try await write { write in
             try write.change(PersonStatements.setPassword, hash, person, of: "person \(person)")
             try write.prepared(SessionStatements.endOthers).send(person, session ?? Key(0))
+            try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person)
         }
     }
 
@@ -116,7 +119,7 @@ extension Store {
 
 extension WriteSession {
     /// Operators who may log in. Locks them in one order: two operators cannot take the role from each other at the same moment.
-    fileprivate func operators() throws -> [Key<Person>] {
+    func operators() throws -> [Key<Person>] {
         try prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
     }
 }
@@ -375,7 +378,7 @@ extension AdminService {
     ///   - keepsOperator: see `Store.setDisabled`.
     ///   - endsIssued: see there too.
     package func setDisabled(
-        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, endsIssued: Bool = true,
+        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = true, endsIssued: Bool = true,
         by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(

@@ -274,6 +274,10 @@ enum InvitationStatements {
         DELETE FROM invitation /* invitations.delete_of_persons_password */ WHERE person_id = $1
         """
 
+    static let setEmail: SQLText = """
+        UPDATE invitation /* invitations.set_email */ SET email = $1 WHERE person_id = $2
+        """
+
     static let withdraw: SQLText = "DELETE FROM invitation /* invitations.withdraw */ WHERE id = $1"
 
     static let useOfEmail: SQLText = """

@@ -9,10 +9,10 @@ extension Store {
     /// The person of the identity, with the given role. A person with the e-mail address and no identity of the issuer is linked
     /// to this one; without such a person, one without a password is created, with the given role or that of an invitation.
     ///
-    /// Throws `SignOnRefusal.noAccount` and `.otherIdentity`.
+    /// The last operator who may log in keeps that role. Throws `SignOnRefusal.noAccount` and `.otherIdentity`.
     package func signOn(_ signOn: SignOn) async throws -> Person {
         let identity = signOn.identity
-        return try await write { write in
+        return try await writeChange { write in
             let known = try write.prepared(IdentityStatements.person)
                 .first(identity.issuer, identity.subject, as: Person.init)
             if let known { return try write.raise(known, to: signOn.role) }
@@ -63,6 +63,9 @@ extension WriteSession {
     /// Gives a known person the role of an issuer. A wider role than before needs a login by the issuer: a password that a person with
     /// fewer rights set, or made a link for, does not open it.
     fileprivate func raise(_ person: Person, to role: SignOn.Role?) throws -> Person {
+        if let role, role.scope != .operator, person.scope == .operator, try operators() == [person.key] {
+            throw Unchanged(person)
+        }
         guard let role, let old = person.role, role.isWider(than: old) else { return try give(role, to: person) }
         try endOtherWaysIn(of: person)
         return try give(role, to: person.knownByIssuer)

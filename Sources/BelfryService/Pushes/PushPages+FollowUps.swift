@@ -159,8 +159,11 @@ extension Push.Content {
     /// The message with other texts. Their translations go with the texts that change.
     fileprivate func saying(title: String, body: String) throws(InvalidInput) -> Push.Content {
         var texts = Push.Content()
-        if body != self.body { texts.body = body }
-        if !title.isEmpty, title != shared.title { texts.shared = SharedFields([.title: title]) }
+        if body != self.body?.replacing("\r\n", with: "\n").trimmed { texts.body = body }
+        if title != shared.title?.trimmed ?? "" {
+            guard !title.isEmpty else { throw InvalidInput(field: "title", "is missing: an update removes no title") }
+            texts.shared = SharedFields([.title: title])
+        }
         texts.pacing = pacing
         return try texts.over(self)
     }

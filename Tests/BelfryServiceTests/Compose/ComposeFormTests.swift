@@ -284,7 +284,7 @@ extension Form {
                     case .select(let options): options.first { $0.value == field.value }?.value ?? ""
                     default: field.value
                     }
-                data.put(field.name, value)
+                try? data.add(field.name, value)
             }
         }
         for hidden in hidden { data.put(hidden.name, hidden.value) }

@@ -159,10 +159,15 @@ import Testing
 
     @Test func `a push goes first to one's own remembered device`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
+        let longer = try Registration(
+            token: DeviceToken(bytes: [UInt8](repeating: 250, count: 32)), about: Device.About(alias: "dairy two"),
+            customUserID: .keep, topics: .keep)
+        _ = try await dashboard.store.register(longer, as: nil, on: contents.platform)
         let before = try await dashboard.store.allPushes().count
         let fields = Self.everyone + [("action", "test"), ("reviewed", "1")]
         for (device, words) in [
-            ("", "which device is yours?"), ("nobody's", "fits no device"), (UUID().uuidString, "is no device of this"),
+            ("", "which device is yours?"), ("nobody's", "fits no device"), ("dair", "fits several devices"),
+            (UUID().uuidString, "is no device of this"),
         ] {
             let page = try await browser.post(path, fields + [("my_device", device)])
             #expect(page.status == .unprocessableContent && page.contains(words), "\(device)")
@@ -173,7 +178,7 @@ import Testing
                 "name=\"my_device\" value=\"\(contents.device.uuid.lowercased)\""))
         let page = try await browser.post(path, fields + [("my_device", "dairy")])
         #expect(page.status == .ok && page.contains("Your device: the provider has not answered yet"))
-        #expect(page.contains("Send it to 1 device"), "it can still be sent to all")
+        #expect(page.contains("Send it to 2 devices"), "it can still be sent to all")
         let push = try #require(try await dashboard.store.allPushes().last)
         #expect(push.content.body == "Fresh milk" && push.lane == .urgent)
         #expect(try await dashboard.store.answer(of: contents.device.key, in: push.key) == .pending)
@@ -274,6 +279,10 @@ import Testing
         let count = AudienceCount(devices: 12, isMore: true, byPlatform: [Key(1): 2, Key(2): 10])
         #expect(count.words == "more than 12 devices")
         #expect((1...3).map { count.words(on: Key($0)) } == ["2 devices", "more than 10 devices", "not counted"])
+        #expect(count.isLarge && !AudienceCount(devices: 12, isMore: false).isLarge)
+        let none = AudienceCount(devices: 0, isMore: true)
+        #expect(!none.isNone && none.words == "devices that took too long to count")
+        #expect(AudienceCount(devices: 0, isMore: false).isNone)
     }
 
     @Test func `the button beside sends only what was shown`() async throws {

@@ -349,6 +349,12 @@ import Testing
         #expect(form == nil || form?.raw("csrf") == "")
     }
 
+    @Test func `a text of a form has its own line ends`() throws {
+        let part = "--edge\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--edge--\r\n"
+        #expect(try FormData(urlEncoded: "a=1%0D%0A2").raw("a") == "1\n2")
+        #expect(try FormData(multipart: Array(part.utf8), boundary: "edge").raw("a") == "1\n2")
+    }
+
     @Test func `a form with very many fields is refused`() throws {
         let many = String(repeating: "a=&", count: 1_000_000)
         #expect(throws: InvalidInput.self) { try FormData(urlEncoded: many) }

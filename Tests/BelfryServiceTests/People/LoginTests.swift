@@ -154,6 +154,40 @@ import Testing
         #expect(try await dashboard.store.sessions(of: Key(1)).isEmpty)
     }
 
+    @Test(arguments: [(HTTPField.Name.refresh, "1"), (HTTPField.Name.accept, "text/event-stream")])
+    func `requests of the page itself prolong no session`(name: HTTPField.Name, value: String) async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("a@a.example")
+        func refresh() async throws -> HTTPResponse.Status {
+            dashboard.clock.advance(by: .seconds(6 * 3_600))
+            let headers: HTTPFields = [.cookie: "belfry_session=\(browser.session)", name: value]
+            return try await dashboard.send(.get, "/dashboard", headers).status
+        }
+        #expect(try await refresh() == .ok)
+        #expect(try await refresh() == .seeOther)
+    }
+
+    @Test func `the last operator is not shut out`() async throws {
+        let dashboard = try TestDashboard()
+        let ann = try await dashboard.person("ann@a.example")
+        await #expect(throws: ann.isLastOperator) {
+            try await dashboard.admin.setDisabled(true, ann, by: TestDashboard.author)
+        }
+    }
+
+    @Test func `a link for a new password asks for no name`() async throws {
+        let dashboard = try TestDashboard()
+        let ann = try await dashboard.person("ann@a.example")
+        let reset = try await dashboard.people.makePasswordLink(for: ann, by: TestDashboard.author)
+        try await dashboard.store.setEmail(of: ann.key, to: EmailAddress("anna@a.example"))
+        let invited = try await dashboard.people.invite(
+            EmailAddress("new@a.example"), scope: .operator, bounds: .everything, by: TestDashboard.author)
+        for (token, email, asks) in [(reset, "anna@a.example", false), (invited, "new@a.example", true)] {
+            let page = try await dashboard.send(.get, "/dashboard/setup?token=\(token)", [:])
+            #expect(page.contains("For \(email), with") && page.contains("name=\"name\"") == asks)
+        }
+    }
+
     @Test func `the set-up link makes the first operator, once`() async throws {
         let dashboard = try TestDashboard()
         let token = try await dashboard.people.invite(

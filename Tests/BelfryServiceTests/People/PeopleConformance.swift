@@ -26,10 +26,16 @@ import Testing
             try await store.setName(of: root.key, to: try Name("Ada"))
             #expect(try await store.person(root.key)?.name == "Ada")
             await #expect(throws: StoreError.self) { try await store.setName(of: Key(999), to: try Name("Ada")) }
-            await #expect(throws: StoreError.self) {
-                try await store.setEmail(of: root.key, to: try EmailAddress("own@a.example"))
+            let end = fixture.clock.now + .seconds(60)
+            try await store.create(try NewInvitation.sample(1, "new@a.example", until: end))
+            try await store.create(try NewInvitation.sample(2, "root@a.example", person: root.key, until: end))
+            for taken in ["own@a.example", "new@a.example"] {
+                await #expect(throws: StoreError.conflict("this address cannot be used: choose another")) {
+                    try await store.setEmail(of: root.key, to: try EmailAddress(taken))
+                }
             }
             try await store.setEmail(of: root.key, to: try EmailAddress("Ada@a.example"))
+            #expect(try await store.invitation(tokenHash: [2])?.email?.text == "ada@a.example")
             #expect(try await store.person(root.key)?.email.text == "ada@a.example")
             #expect(try await store.person(EmailAddress("root@a.example")) == nil)
             try await store.delete(app.key, force: true)
@@ -122,6 +128,8 @@ import Testing
             #expect(try await store.session(tokenHash: [3]) != nil, "somebody else's goes on")
             #expect(try await store.invitation(tokenHash: [4]) == nil)
             #expect(try await store.invitation(tokenHash: [5]) != nil)
+            try await store.setPassword(of: bob.key, to: "new", keeping: nil)
+            #expect(try await store.invitation(tokenHash: [5]) == nil, "a new password ends it too")
         }
     }
 
@@ -343,6 +351,7 @@ import Testing
             let again = try await store.signOn(try signOn("1", "b@a.example", higher))
             #expect(again.key == created.key && again.email == created.email && again.role == higher)
             #expect(try await store.signOn(try signOn("1", nil)).role == higher)
+            #expect(try await store.signOn(try signOn("1", nil, role)).role == higher, "it is the last operator")
             await #expect(throws: SignOnRefusal.otherIdentity) {
                 try await store.signOn(try signOn("2", "a@a.example", role))
             }
@@ -354,6 +363,7 @@ import Testing
             let linked = try await store.signOn(try signOn("3", "OLD@a.example"))
             #expect(linked == old.knownByIssuer && linked.role == old.role, "the role stays, the password does not")
             #expect(try await store.person(old.key) == linked)
+            #expect(try await store.signOn(try signOn("1", nil, role)).role == role, "another operator is there")
 
             let end = fixture.clock.now + .seconds(60)
             for number: UInt8 in [1, 2] {
@@ -380,6 +390,7 @@ import Testing
                     role: role)
             }
             let email = "boss@a.example"
+            _ = try await store.create(try NewPerson.sample("root@a.example"))
             let made = try await store.create(
                 try NewPerson(
                     email: EmailAddress(email), name: Name("x"), scope: role.scope, bounds: role.bounds,
@@ -505,6 +516,12 @@ import Testing
             fixture.clock.advance(by: .seconds(61))
             #expect(try await store.invitations(within: .everything, before: nil, limit: 10).isEmpty)
         }
+    }
+}
+
+extension Store {
+    fileprivate func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        try await setDisabled(isDisabled, person, keepsOperator: false, endsIssued: true)
     }
 }
 

@@ -74,6 +74,10 @@ import Testing
             state.claims["realm_access"] = .object(["roles": .strings(["support"])])
         }
         #expect(try await Self.login(strict).status == .seeOther)
+        #expect(try await open.get("/admin/people").status == .ok, "the last operator stays one")
+        #expect(try await !strict.store.auditLog().map(\.change.action).contains("person.set_role"))
+        _ = try await strict.person("root@a.example")
+        #expect(try await Self.login(strict).status == .seeOther)
         let person = try #require(try await strict.store.person(EmailAddress("ann@corp.example")))
         #expect(person.scope == .readOnly && person.bounds == .tenant(tenant))
         #expect(try await strict.store.auditLog().map(\.change.action).contains("person.set_role"))
@@ -146,10 +150,22 @@ import Testing
         let page = try await Self.login(dashboard)
         let session = try #require(Self.session(page))
         let person = try #require(try await dashboard.store.person(EmailAddress("ann@corp.example")))
-        try await dashboard.admin.setDisabled(true, person, by: TestDashboard.author)
+        try await dashboard.admin.setDisabled(true, person, keepsOperator: false, by: TestDashboard.author)
         #expect(try await TestBrowser(dashboard: dashboard, session: session).get("").status == .seeOther)
         let again = try await Self.login(dashboard)
         #expect(again.status == .unauthorized && again.contains("account is disabled") && Self.session(again) == nil)
+    }
+
+    @Test func `with an issuer only administrators choose their address`() async throws {
+        let dashboard = try Self.dashboard(TestIssuer())
+        let bounds = AdminKey.Bounds.tenant(Tenant.first)
+        let fields = [("email", "ann@corp.example"), ("current", TestDashboard.password)]
+        let sender = try await dashboard.browser("bob@corp.example", .sender, bounds)
+        #expect(try await !sender.get("/account").contains("account/email"))
+        #expect(try await sender.post("/account/email", fields).status == .notFound)
+        let admin = try await dashboard.browser("amy@corp.example", .tenantAdmin, bounds)
+        #expect(try await admin.get("/account").contains("account/email"))
+        #expect(try await admin.post("/account/email", fields).status == .seeOther)
     }
 
     /// A fault in an ID token, and the words for it.
