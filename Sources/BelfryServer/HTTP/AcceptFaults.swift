@@ -19,7 +19,6 @@ final class AcceptFaults: ChannelInboundHandler {
 
     private init(_ listener: String, _ logger: Logger) { (self.listener, self.logger) = (listener, logger) }
 
-    /// Watches the channel of a listener.
     static func watch(_ channel: any Channel, _ listener: String, _ logger: Logger) {
         Metric.acceptFailures(listener).increment(by: 0)
         channel.eventLoop.execute {

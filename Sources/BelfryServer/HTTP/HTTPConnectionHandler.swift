@@ -241,8 +241,14 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     private func close(behind status: HTTPResponse.Status?) {
         if let status {
-            let head = HTTPResponse(status: status, headerFields: [.connection: "close"])
-            channel.writeAndFlush(ResponsePart.whole(head, ByteBuffer()), promise: nil)
+            let head = HTTPResponse(
+                status: status, headerFields: [.connection: "close", .contentType: "text/plain; charset=utf-8"])
+            let words =
+                status == .requestHeaderFieldsTooLarge
+                ? "Send fewer or shorter headers, or a shorter URL."
+                : "This request cannot be read. It needs one Host and one length of its body; in its URL, blanks and "
+                    + "letters other than ASCII are written as %20 or %C3%BC."
+            channel.writeAndFlush(ResponsePart.whole(head, ByteBuffer(string: words + "\n")), promise: nil)
         }
         // A full close with unread bytes would discard the response.
         channel.close(mode: .output, promise: nil)

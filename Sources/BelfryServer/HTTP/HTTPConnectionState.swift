@@ -23,7 +23,6 @@ struct HTTPConnectionState {
         case ended
     }
 
-    /// The next action of the handler.
     enum Action {
         /// Answer a request that arrived whole.
         case answer(HTTPRequest, body: ByteBuffer)
@@ -76,7 +75,6 @@ struct HTTPConnectionState {
         }
     }
 
-    /// Whether a handler works on a request.
     var isAnswering: Bool {
         switch phase {
         case .answering, .receiving: true
@@ -103,7 +101,6 @@ struct HTTPConnectionState {
         return .answerBeginning(head, received: body)
     }
 
-    /// The client sends no more.
     mutating func inputEnded() -> Action? { end(.close) }
 
     /// The client sent something unreadable.

@@ -22,7 +22,6 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let dates = HTTPDates()
     private let open = OpenConnections()
 
-    /// A connection, and how to end it.
     struct Connection: ServerChildChannelValue {
         let channel: any Channel
         /// Succeeds when it is closed and nothing works for it any more.

@@ -12,13 +12,10 @@ struct RequestBodyStream {
 
     private let source: Producer.Source
 
-    private init(source: Producer.Source) { self.source = source }
-
     /// Received bytes are discarded once no handler holds the body any more.
     ///
     ///   - onBegin: called on the event loop when the first piece is requested.
     ///   - onDemand: called on the event loop when the body accepts more again, after it was full.
-    ///   - onDemand: called on the event loop when the body takes more again, after it was full.
     static func begin(
         on loop: any EventLoop, onBegin: (@Sendable () -> Void)? = nil, onDemand: @escaping @Sendable () -> Void
     ) -> (stream: RequestBodyStream, body: RequestBody) {
@@ -34,7 +31,6 @@ struct RequestBodyStream {
         return (RequestBodyStream(source: producer.source), RequestBody(asyncSequence: announced))
     }
 
-    /// Whether the body accepts more.
     enum BackPressure { case produceMore, stopProducing }
 
     func yield(_ bytes: ByteBuffer) -> BackPressure {

@@ -20,9 +20,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             try await write(try await responder.respond(to: request, context: context))
         } catch is HTTPParserError {
             // The connection's state responds to a body that could not be read.
-        } catch is CancellationError {
-            channel.close(promise: nil)
-        } catch is ChannelError {
+        } catch is CancellationError, is ChannelError {
             channel.close(promise: nil)
         } catch {
             try? await write(Response(status: .internalServerError))

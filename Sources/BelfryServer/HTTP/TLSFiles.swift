@@ -9,23 +9,14 @@ import NIOSSL
 package struct TLSFiles: Sendable, Hashable {
     package let certificate: String
     package let key: String
-    package let versionMax: VersionMax
+    package var versionMax = VersionMax.tls13
     /// Whether clients have to present a certificate; whose it is, the listener finds out itself.
-    package let asksForCertificates: Bool
+    package var asksForCertificates = false
 
     /// The highest version of TLS that the listener speaks.
     package enum VersionMax: String, Sendable, Hashable, CaseIterable {
         case tls12 = "1.2"
         case tls13 = "1.3"
-    }
-
-    package init(
-        certificate: String, key: String, versionMax: VersionMax = .tls13, asksForCertificates: Bool = false
-    ) {
-        self.asksForCertificates = asksForCertificates
-        self.certificate = certificate
-        self.key = key
-        self.versionMax = versionMax
     }
 
     /// Identifies the state of the files; it changes whenever they do, but not with their owner or mode.

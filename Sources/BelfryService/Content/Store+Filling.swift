@@ -89,38 +89,47 @@ private struct BadgeCounting<Session: WriteSession> {
     /// where nothing is counted.
     func count(_ requests: [FillingRequest]) throws -> [[Int64]?] {
         var numbers: [[Int64]?] = requests.map { $0.badge == nil ? [] : nil }
-        let open = try openRequests(requests, &numbers)
+        var shown = try countedBefore(requests)
+        let open = shown.keys.sorted()
+        let rest = open.map { place in requests[place].without(shown[place] ?? [:]) }
         var written: [(key: Key<Batch>, badges: [UInt8])] = []
-        for run in runs(of: open.map { requests[$0] }) {
-            let places = run.map { open[$0] }
-            for (place, shown) in zip(places, try count(places.map { requests[$0] })) {
-                numbers[place] = shown
-                if case .add? = requests[place].badge {
-                    written.append((requests[place].batch.key, requests[place].badges(shown)))
-                }
+        for run in runs(of: rest) {
+            for (index, fresh) in zip(run, try count(Array(rest[run]))) where !fresh.isEmpty {
+                let request = rest[index]
+                shown[open[index]]?.merge(zip(request.devices, fresh)) { $1 }
+                guard request.isAdding, let badges = shown[open[index]] else { continue }
+                written.append(
+                    (request.batch.key, BadgeList.encode(request.batch.devices.map { badges[$0] ?? 0 })))
             }
         }
+        for (place, badges) in shown { numbers[place] = requests[place].devices.map { badges[$0] ?? 0 } }
         if !written.isEmpty {
             try session.prepared(BatchStatements.setBadges).sendEach(written.map(\.badges), written.map(\.key))
         }
         return numbers
     }
 
-    /// The places of the requests that are to be counted. Numbers that were counted before are read.
-    private func openRequests(_ requests: [FillingRequest], _ numbers: inout [[Int64]?]) throws -> [Int] {
+    /// The numbers that were counted before, by the places of the requests whose batches no other worker has claimed since. A list that
+    /// cannot be read shows nothing.
+    private func countedBefore(_ requests: [FillingRequest]) throws -> [Int: [Key<Device>: Int64]] {
         let places = Dictionary(
             requests.enumerated().filter { $0.element.badge != nil }.map { ($1.batch.key, $0) },
             uniquingKeysWith: { first, _ in first })
-        var open: [Int] = []
+        var counted: [Int: [Key<Device>: Int64]] = [:]
         try session.prepared(BatchStatements.forCounting).each(SQLKeys(places.keys.sorted())) { row in
             guard let place = places[Key(row.integer(0))], row.integer(1) == requests[place].batch.attempt else {
                 return
             }
-            let request = requests[place]
-            guard case .add? = request.badge, let badges = row.blobIfAny(2) else { return open.append(place) }
-            numbers[place] = request.shown(in: BadgeList.decode(badges, count: request.batch.devices.count))
+            counted[place] = [:]
+            guard requests[place].isAdding, let badges = row.blobIfAny(2) else { return }
+            let devices = requests[place].batch.devices
+            let list = BadgeList.decode(badges, count: devices.count)
+            // A device has none in it that waited for the end of quiet hours.
+            for (device, number) in zip(devices, list ?? devices.map { _ in 0 }) where number > 0 || list == nil {
+                counted[place]?[device] = number
+            }
         }
-        return open.sorted()
+        return counted
     }
 
     /// Requests in a row whose changes are of one kind.
@@ -166,16 +175,11 @@ extension FillingRequest {
         }
     }
 
-    /// The stored form of the numbers, one for each device of the batch.
-    fileprivate func badges(_ shown: [Int64]) -> [UInt8] {
-        let byDevice = Dictionary(zip(devices, shown), uniquingKeysWith: { first, _ in first })
-        return BadgeList.encode(batch.devices.map { byDevice[$0] ?? 0 })
-    }
-
-    /// The numbers of a stored list; a list that cannot be read shows nothing.
-    fileprivate func shown(in list: [Int64]?) -> [Int64] {
-        let byDevice = Dictionary(zip(batch.devices, list ?? []), uniquingKeysWith: { first, _ in first })
-        return devices.map { byDevice[$0] ?? 0 }
+    /// The request of the devices that were not counted before.
+    fileprivate func without(_ counted: [Key<Device>: Int64]) -> FillingRequest {
+        FillingRequest(
+            batch: batch, applicationKey: applicationKey, devices: devices.filter { counted[$0] == nil }, badge: badge,
+            needs: needs)
     }
 }
 

@@ -46,9 +46,9 @@ extension Skip {
         switch self {
         case .inactive:
             AnswerWords(
-                "Device inactive", "the device unregistered, or its token died",
+                "Device inactive", "the device had unregistered, been deactivated or erased, or lost its token",
                 "it gets pushes again once its app registers")
-        case .missing: AnswerWords("Device deleted", "the device was deleted before its turn")
+        case .missing: AnswerWords("Device deleted", "its platform was deleted before its turn")
         case .damaged: AnswerWords("Batch damaged", "its batch could not be read", "send the push to it again")
         case .cancelled: AnswerWords("Cancelled", "the push was cancelled before its turn")
         case .quietHours:

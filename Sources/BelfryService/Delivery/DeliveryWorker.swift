@@ -215,7 +215,7 @@ struct DeliveryWorker: Sendable {
     }
 
     /// Finds out what differs by device, for pushes that have such. A batch that another worker has claimed since is left out: it
-    /// must not show numbers that are that worker's to show. A device that rules leave out counts nothing.
+    /// must not show numbers that are that worker's to show. A device that rules leave out, or let wait, counts nothing.
     private func fill(
         _ parts: [LoadedBatch], _ verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]], on platform: Platform
     ) async throws -> [LoadedBatch] {
@@ -226,7 +226,7 @@ struct DeliveryWorker: Sendable {
                 FillingRequest(
                     batch: part.batch, applicationKey: platform.applicationKey,
                     devices: part.load.recipients.map(\.device).filter {
-                        !(verdicts[part.batch.key]?[$0]?.isFinal ?? false)
+                        verdicts[part.batch.key]?[$0]?.outcome == nil
                     },
                     badge: part.load.push.content.badgeChange(on: platform.kind),
                     needs: PersonalizationNeeds(try part.load.push.content.placeholders())))

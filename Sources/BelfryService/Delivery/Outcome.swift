@@ -170,9 +170,9 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
 
 /// The reason why a device was skipped.
 package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
-    /// It unregistered, its token died, or another registration took over the token.
+    /// It unregistered, was deactivated or erased, its token died, or another registration took over the token.
     case inactive = 16
-    /// It was erased after the audience was scanned.
+    /// Its platform was deleted after the audience was scanned.
     case missing = 17
     /// Its batch could not be read, and an operator wrote it off. It may have been notified before.
     case damaged = 18

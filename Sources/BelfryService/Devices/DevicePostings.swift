@@ -40,7 +40,7 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         case .registered: try read(PostingStatements.registered, platform, after, limit)
         case .customUser(let id): try read(PostingStatements.customUser, platform, id, after, limit)
         case .topic(let name): try topic(name, after: after, limit: limit)
-        case .sent(let push): try sent(push, after: after, limit: limit)
+        case .sent(let push, let part): try sent(push, part, after: after, limit: limit)
         // Only the first block may have no device of them.
         case .reported(let report, let push):
             try db.prepared(ReportStatements.ofPush).all(
@@ -138,16 +138,20 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         }.map(\.row.id)
     }
 
-    private func sent(_ push: Key<Push>, after: Int64, limit: Int) throws -> [Int64] {
+    private func sent(_ push: Key<Push>, _ part: SentPart, after: Int64, limit: Int) throws -> [Int64] {
         var (found, first): ([Int64], Int64) = ([], after)
-        let batchesPerRead = limit / Batch.devicesMax + 2
+        let batchesPerRead = limit / Batch.devicesMax + (part == .all ? 2 : 32)
         while found.count < limit {
             let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, batchesPerRead) { row in
-                row.withBlob(0) { DeviceList.decode($0) }?.map(\.rawValue) ?? []
+                let devices = row.withBlob(0) { DeviceList.decode($0) } ?? []
+                let answers = row.withBlob(1) { $0.map { Answer(byte: $0) } }
+                return devices.enumerated().map { index, device in
+                    (device.rawValue, part.includes(index < answers.count ? answers[index] : nil))
+                }
             }
-            found += batches.joined().filter { $0 > max(after, found.last ?? 0) }
+            found += batches.joined().filter { $1 && $0 > max(after, found.last ?? 0) }.map(\.0)
             guard batches.count == batchesPerRead, let last = batches.last(where: { !$0.isEmpty })?.last else { break }
-            first = last
+            first = last.0
         }
         return Array(found.prefix(limit))
     }
@@ -223,7 +227,7 @@ enum LabelStatements {
 
     /// Scans `batch_device`, from the batch that may hold the device on.
     static let sent: SQLText = """
-        SELECT devices /* labels.sent */ FROM batch
+        SELECT devices, answers /* labels.sent */ FROM batch
          WHERE push_id = $1 AND platform_id = $2 AND first_device_id >= coalesce(
             (SELECT max(first_device_id) FROM batch WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3), 0)
          ORDER BY first_device_id

@@ -131,6 +131,9 @@ extension Push.Content {
             throw InvalidInput(
                 field: "reminders", "go to devices that are not known yet, and this message is encrypted")
         }
+        guard follows == nil else {
+            throw InvalidInput(field: "message.encrypted", "cannot be an update: retract the push and send another")
+        }
         guard let devices = target.devices, target.local == nil else {
             throw InvalidInput(
                 field: "target", "has to be devices, at one time: message.encrypted has a message for each of them")

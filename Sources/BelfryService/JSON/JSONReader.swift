@@ -9,6 +9,8 @@
 /// Why not `JSONDecoder`: docs/decisions/0004-json-in-one-pass.md.
 package struct JSONReader {
     private let bytes: [UInt8]
+    /// The name of the whole text, for faults in its form.
+    private let textName: String
     private var position = 0
     private var depth = 0
     /// The start of a value whose length is limited, and the limit.
@@ -19,8 +21,8 @@ package struct JSONReader {
     /// The longest number, in bytes. The longest useful ones have 25 digits.
     package static let numberBytesMax = 128
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+    package init(_ bytes: [UInt8], called textName: String = "body") {
+        (self.bytes, self.textName) = (bytes, textName)
         // Some clients on Windows put a byte order mark before the text.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
@@ -199,7 +201,7 @@ package struct JSONReader {
         case UInt8(ascii: "n"):
             try literal("null")
             return .null
-        default: return try number()
+        default: return try number(field)
         }
     }
 
@@ -218,7 +220,7 @@ package struct JSONReader {
         depth += 1
         guard depth <= Self.depthMax || PlantedFaults.contains("json-depth") else {
             throw InvalidInput(
-                field: "body", "is nested too deep at byte \(position), the limit is \(Self.depthMax) levels")
+                field: textName, "is nested too deep at byte \(position), the limit is \(Self.depthMax) levels")
         }
         position += 1
     }
@@ -257,7 +259,7 @@ package struct JSONReader {
         }
     }
 
-    private mutating func number() throws(InvalidInput) -> JSONValue {
+    private mutating func number(_ field: String) throws(InvalidInput) -> JSONValue {
         let start = position
         let isNegative = position < bytes.count && bytes[position] == UInt8(ascii: "-")
         if isNegative { position += 1 }
@@ -285,7 +287,8 @@ package struct JSONReader {
             guard skipDigits() > 0 else { throw malformed("expected a digit in the exponent") }
         }
         guard position - start <= Self.numberBytesMax else {
-            throw malformed("found a number of \(position - start) digits")
+            throw InvalidInput(
+                field: field, "is a number of \(position - start) digits, the limit is \(Self.numberBytesMax)")
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         if isWhole, let integer = Int64(text), integer != 0 || !isNegative {
@@ -293,7 +296,9 @@ package struct JSONReader {
         }
         // Without an exponent no number of this length is too large.
         if hasExponent {
-            guard Double(text)?.isFinite == true else { throw malformed("found a number too large to hold") }
+            guard Double(text)?.isFinite == true else {
+                throw InvalidInput(field: field, "is a number beyond 1.8e308, the limit")
+            }
         }
         return .number(JSONNumber(text: text))
     }
@@ -396,7 +401,7 @@ package struct JSONReader {
     // MARK: Faults
 
     private func malformed(_ problem: String) -> InvalidInput {
-        InvalidInput(field: "body", "is not valid JSON: \(problem) at \(place)")
+        InvalidInput(field: textName, "is not valid JSON: \(problem) at \(place)")
     }
 
     /// The position of the reader: line and column, counted from 1, in a text of several lines, else the byte.

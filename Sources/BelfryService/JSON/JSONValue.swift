@@ -24,11 +24,33 @@ package enum JSONValue: Sendable {
         return string
     }
 
+    /// The members of an object. Throws on anything else.
+    func demandObject(_ field: @autoclosure () -> String) throws(InvalidInput) -> JSONObject {
+        guard case .object(let members) = self else {
+            throw InvalidInput(field: field(), "has to be an object, it is \(typeName)")
+        }
+        return members
+    }
+
+    /// The elements of an array. Throws on anything else.
+    func demandArray(_ field: @autoclosure () -> String) throws(InvalidInput) -> [JSONValue] {
+        guard case .array(let elements) = self else {
+            throw InvalidInput(field: field(), "has to be an array, it is \(typeName)")
+        }
+        return elements
+    }
+
+    /// The text of a string. Throws on anything else.
+    func demandText(_ field: @autoclosure () -> String) throws(InvalidInput) -> String {
+        guard case .string(let text) = self else {
+            throw InvalidInput(field: field(), "has to be a string, it is \(typeName)")
+        }
+        return text
+    }
+
     /// The members of an object that has no others.
     func members(_ field: String, of names: [String]) throws(InvalidInput) -> JSONObject {
-        guard case .object(let members) = self else {
-            throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
-        }
+        let members = try demandObject(field)
         for (name, _) in members where !names.contains(name) {
             throw InvalidInput.unknown("\(field).\(name)", instead: names)
         }
@@ -37,15 +59,9 @@ package enum JSONValue: Sendable {
 
     /// The elements of an array of strings. Throws on anything else.
     package func strings(_ field: String) throws(InvalidInput) -> [String] {
-        guard case .array(let elements) = self else {
-            throw InvalidInput(field: field, "has to be an array, it is \(typeName)")
-        }
         var texts: [String] = []
-        for (index, element) in elements.enumerated() {
-            guard let text = element.stringValue else {
-                throw InvalidInput(field: "\(field)[\(index)]", "has to be a string, it is \(element.typeName)")
-            }
-            texts.append(text)
+        for (index, element) in try demandArray(field).enumerated() {
+            texts.append(try element.demandText("\(field)[\(index)]"))
         }
         return texts
     }
@@ -131,7 +147,6 @@ extension JSONValue {
 ///
 /// An app's data may hold an amount of money or an id of any length, which a double would alter.
 package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
-    /// As JSON has it.
     package let text: String
 
     /// - Parameter text: a number of JSON, which a double can hold roughly.
@@ -175,7 +190,7 @@ extension JSONReader {
 
     /// Reads the single value of a text, to its end.
     package static func text(_ bytes: [UInt8], field: String) throws(InvalidInput) -> JSONValue {
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, called: field)
         let value = try reader.value(field)
         try reader.end()
         return value

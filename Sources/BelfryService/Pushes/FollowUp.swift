@@ -22,6 +22,9 @@ package struct FollowedPush: Sendable, Hashable {
         (self.isRetraction, self.isReminder) = (isRetraction, isReminder)
     }
 
+    /// The devices of the push that it goes to: an update those too that a rule passed over.
+    var part: SentPart { isRetraction || isReminder ? .told : .there }
+
     /// The sender's key for devices of a type; nil where there is none.
     package func key(on kind: PlatformKind) -> String? { key(of: kind.keyParts) }
 

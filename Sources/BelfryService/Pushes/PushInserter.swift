@@ -30,7 +30,7 @@ struct PushInserter<Session: WriteSession> {
         let (held, platformOf) = try session.hold(
             Set(given.flatMap(\.platformKeys)).sorted(),
             locating: Set(given.flatMap(\.namedKeys).compactMap(\.self)).sorted())
-        let given = given.map { $0.named.isEmpty ? $0 : finding($0, platformOf) }
+        let given = given.map { ($0.named.isEmpty ? $0 : finding($0, platformOf)).on(held) }
         var refusals: [Int: any Error] = [:]
         for (index, new) in given.enumerated() {
             do {

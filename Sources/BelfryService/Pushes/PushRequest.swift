@@ -62,7 +62,8 @@ package struct PushBuilder: Sendable {
         if left.isEmpty, let names = target.named { (found, unknown) = try await store.devices(named: names, on: keys) }
         let audience =
             if let expression = target.expression {
-                try await meant(by: expression, target, platforms, narrowing, of: application)
+                try await meant(
+                    by: expression, target, platforms, narrowing, following: content.follows, of: application)
             } else {
                 target.audience(named: target.devices == nil ? [] : found?.values.flatMap(\.self) ?? [])
             }
@@ -115,7 +116,8 @@ package struct PushBuilder: Sendable {
             guard reference.campaign == nil else {
                 throw InvalidInput(field: "winner", "cannot be found: no variant of the campaign was sent")
             }
-            throw InvalidInput(field: "template", "names the template '\(reference.text)', which there is not")
+            let words = reference.version == nil ? "" : ": of versions the last \(Template.versionsMax) are kept"
+            throw InvalidInput(field: "template", "names the template '\(reference.text)', which there is not\(words)")
         }
         return try content.over(template)
     }
@@ -130,7 +132,8 @@ package struct PushBuilder: Sendable {
 
     private func meant(
         by expression: AudienceExpression, _ target: Target, _ platforms: [Platform],
-        _ narrowing: AudienceExpression? = nil, of application: Key<Application>
+        _ narrowing: AudienceExpression? = nil, following followed: FollowedPush? = nil,
+        of application: Key<Application>
     ) async throws -> Audience {
         let own = try await resolved(expression, of: application)
         let resolved = narrowing.map { .all([own, $0]) } ?? own
@@ -144,7 +147,8 @@ package struct PushBuilder: Sendable {
             let found = try await store.receipt(receipt)?.push
             pushes[receipt] = found?.applicationKey == application ? found?.key : nil
         }
-        let world = AudienceWorld(platforms: platforms, devices: devices, pushes: pushes, now: clock.now)
+        let world = AudienceWorld(
+            platforms: platforms, devices: devices, pushes: pushes, followed: followed, now: clock.now)
         let audience = Audience.meant(by: expression, resolved.audience(in: world))
         return target.isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
     }
@@ -253,14 +257,22 @@ package final class NewPush: Sendable {
     /// The push with the keys of its named devices.
     func locating(_ keys: [Key<Device>?]) -> NewPush { with(audience, devices, unknownDevices, named, keys) }
 
+    /// The push without platforms that there are no more, where others remain: another node may have deleted them just now.
+    func on(_ held: Set<Key<Platform>>) -> NewPush {
+        let left = platformKeys.filter(held.contains)
+        guard !left.isEmpty, left.count < platformKeys.count else { return self }
+        return with(
+            audience, devices?.filter { held.contains($0.key) }, unknownDevices, named, namedKeys, on: left)
+    }
+
     private func with(
         _ audience: Audience, _ devices: DevicesByPlatform?, _ unknownDevices: UnknownDevices, _ named: [UUID],
-        _ namedKeys: [Key<Device>?]
+        _ namedKeys: [Key<Device>?], on platformKeys: [Key<Platform>]? = nil
     ) -> NewPush {
         NewPush(
             receiptID: receiptID, applicationKey: applicationKey, content: content, audience: audience,
-            platformKeys: platformKeys, platforms: platforms, lane: lane, guarantee: guarantee, expiresAt: expiresAt,
-            devices: devices, unknownDevices: unknownDevices, named: named, namedKeys: namedKeys,
+            platformKeys: platformKeys ?? self.platformKeys, platforms: platforms, lane: lane, guarantee: guarantee,
+            expiresAt: expiresAt, devices: devices, unknownDevices: unknownDevices, named: named, namedKeys: namedKeys,
             storedContent: storedContent, tooLarge: tooLarge, reminders: reminders)
     }
 

@@ -5,7 +5,7 @@ extension PushService {
     package struct Following: Sendable {
         /// nil where nothing had been sent yet.
         package let push: Push?
-        /// The devices that the first push went to, or goes to, and that can do what is asked.
+        /// The devices of `FollowedPush.part` that can do what is asked.
         package let devices: Int
         /// The devices of platforms that cannot.
         package let otherDevices: Int
@@ -23,8 +23,8 @@ extension PushService {
         let first = try await content(of: receipt)
         let followed = FollowedPush(receipt.push.receiptID, first)
         try followed.check(keysOf: try await resolved(pushRequest.content, of: application.key))
-        let devices = try await recipients(of: receipt, application) { followed.isReplaced(first, on: $0) }
-        guard devices.able > 0 else { throw devices.refusal("replace it") }
+        let devices = try await recipients(of: receipt, followed, application) { followed.isReplaced(first, on: $0) }
+        guard devices.isShown else { throw devices.refusal("replace it") }
         var pushRequest = pushRequest
         pushRequest.content.follows = followed
         let push = try await send(pushRequest, to: devices, of: receipt, application, author)
@@ -41,8 +41,8 @@ extension PushService {
         let first = try await content(of: receipt)
         let followed = FollowedPush(receipt.push.receiptID, first, isRetraction: true)
         let cancellation = try await cancel(receipt, of: application, by: author)
-        let devices = try await recipients(of: receipt, application) { followed.isRemoved(first, on: $0) }
-        guard devices.able > 0 else {
+        let devices = try await recipients(of: receipt, followed, application) { followed.isRemoved(first, on: $0) }
+        guard devices.isShown else {
             guard cancellation != .nothing else { throw devices.refusal("remove it") }
             return Following(push: nil, devices: 0, otherDevices: devices.unable, cancellation: cancellation)
         }
@@ -65,10 +65,10 @@ extension PushService {
     }
 
     private func recipients(
-        of receipt: Receipt, _ application: Application, that can: (PlatformKind) -> Bool
+        of receipt: Receipt, _ followed: FollowedPush, _ application: Application, that can: (PlatformKind) -> Bool
     ) async throws -> Recipients {
         try await counts.run(for: application.key) {
-            try await Recipients(of: receipt, application, in: store, that: can)
+            try await Recipients(of: receipt, followed.part, application, in: store, that: can)
         }
     }
 
@@ -83,21 +83,26 @@ extension PushService {
         return content
     }
 
-    /// The devices that a push went to, or goes to.
+    /// The devices that a push which follows another goes to.
     private struct Recipients {
         /// The types of platform that can do what is asked.
         private(set) var kinds: [PlatformKind] = []
         private(set) var able = 0
+        /// Whether the first push went to a device that can, or goes to one.
+        private(set) var isShown = false
         private(set) var unable = 0
 
         init(
-            of receipt: Receipt, _ application: Application, in store: any Store, that can: (PlatformKind) -> Bool
+            of receipt: Receipt, _ part: SentPart, _ application: Application, in store: any Store,
+            that can: (PlatformKind) -> Bool
         ) async throws {
             let counts = try await store.answerCounts(of: receipt.push.key)
             for platform in try await store.platforms(of: application.key) {
-                let count = [.accepted, .unknown, .pending].reduce(0) { $0 + (counts[platform.key]?[$1] ?? 0) }
+                let answers = counts[platform.key, default: [:]]
+                let count = answers.reduce(0) { $0 + (part.includes($1.key) ? $1.value : 0) }
                 if can(platform.kind) {
                     able += count
+                    isShown = isShown || answers.keys.contains { SentPart.told.includes($0) }
                     if !kinds.contains(platform.kind) { kinds.append(platform.kind) }
                 } else {
                     unable += count

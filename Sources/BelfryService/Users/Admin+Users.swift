@@ -46,7 +46,10 @@ extension Admin {
         ) async throws -> Response {
             guard query.text("q") == nil else { throw InvalidInput(field: "q", "and attribute exclude each other") }
             guard let text = query.text("value") else { throw InvalidInput.missing("value") }
-            let value = try UserAttribute(json: try JSONValue(json: text.utf8, field: "value"), field: "value")
+            guard let json = try? JSONValue(json: text.utf8) else {
+                throw InvalidInput(field: "value", #"has to be JSON: texts need quotes, such as "gold""#)
+            }
+            let value = try UserAttribute(json: json, field: "value")
             let after = try query.cursor()?.first
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.users(
@@ -122,18 +125,6 @@ extension Admin {
         func required() throws(InvalidInput) -> String {
             guard let into else { throw InvalidInput.missing("into") }
             return into
-        }
-    }
-
-    /// A position in a list that is in the order of a text.
-    private enum TextCursor {
-        static func encode(_ text: String) -> String { Array(text.utf8).hex }
-
-        static func decode(_ cursor: String) throws(InvalidInput) -> String {
-            guard let bytes = [UInt8](hex: cursor.utf8), let text = String(validating: bytes, as: UTF8.self) else {
-                throw InvalidInput(field: "cursor", "was not issued for this path")
-            }
-            return text
         }
     }
 }

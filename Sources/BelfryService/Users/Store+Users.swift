@@ -89,11 +89,18 @@ extension Store {
 
     /// Returns false when there is none.
     package func deleteUser(_ id: String, of application: Key<Application>) async throws -> Bool {
+        try await write { try $0.deleteUser(id, of: application) }
+    }
+
+    /// Deletes a user, and gives another the parts of its profile that it lacks.
+    func mergeUser(_ id: String, into other: String, of application: Key<Application>) async throws -> User {
         try await write { session in
-            guard try session.prepared(UserStatements.delete).run(application, id) > 0 else { return false }
-            session.note(-1, .users, of: application)
-            try session.tell(.userDeleted, user: id, of: application)
-            return true
+            // In one order, since they may be merged the other way at the same time.
+            let held = try [id, other].sorted().compactMap { try session.heldUser($0, of: application)?.user }
+            let profile = held.first { $0.id == id }?.profile ?? UserProfile()
+            let merged = try session.setUser(other, of: application) { try $0.filled(from: profile) }
+            _ = try session.deleteUser(id, of: application)
+            return merged
         }
     }
 
@@ -169,8 +176,16 @@ extension WriteSession {
         return User(id: id, profile: profile, createdAt: old.createdAt, updatedAt: now)
     }
 
+    /// Returns false when there is none.
+    fileprivate func deleteUser(_ id: String, of application: Key<Application>) throws -> Bool {
+        guard try prepared(UserStatements.delete).run(application, id) > 0 else { return false }
+        note(-1, .users, of: application)
+        try tell(.userDeleted, user: id, of: application)
+        return true
+    }
+
     /// The user, whom no other transaction changes until this one ends.
-    private func heldUser(_ id: String, of application: Key<Application>) throws -> (key: Int64, user: User)? {
+    fileprivate func heldUser(_ id: String, of application: Key<Application>) throws -> (key: Int64, user: User)? {
         try prepared(UserStatements.held).first(application, id) { (key: $0.integer(0), user: try User($0)) }
     }
 

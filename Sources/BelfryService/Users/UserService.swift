@@ -91,14 +91,20 @@ package struct UserService: Sendable {
         try await store.checkDevices(of: id, movingTo: other, on: platforms)
         let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
         return try await store.audited(change) {
-            let merged = try await store.setUser(other, of: application.key) { try $0.filled(from: user.profile) }
-            try await eachActiveDevice(of: id, application) { device, token, platform in
-                let registration = try Registration(
-                    token: token, about: Device.About(), customUserID: .set(other), topics: .keep)
-                _ = try await store.register(registration, as: device.uuid, on: platform)
+            // Limits are checked before any device moves.
+            _ = try await store.setUser(other, of: application.key) { profile in
+                _ = try profile.filled(from: user.profile)
+                return profile
             }
-            _ = try await store.deleteUser(id, of: application.key)
-            return merged
+            try await eachActiveDevice(of: id, application) { device, token, platform in
+                var registration = try Registration(
+                    token: token, about: Device.About(), customUserID: .set(other), topics: .keep)
+                registration.isEdit = true
+                do {
+                    _ = try await store.register(registration, as: device.uuid, on: platform)
+                } catch let left as StoreError where left == .inactiveDevice {}
+            }
+            return try await store.mergeUser(id, into: other, of: application.key)
         }
     }
 

@@ -63,6 +63,23 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a device that waited counts when it is sent to`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let devices = try await fixture.registerMany(2)
+            let first = try await fixture.claimBatch()
+            let part = Self.request(first, .add(1), of: fixture, devices: [devices[0]])
+            #expect(try await Self.badges([part], in: fixture.store) == [[1]])
+            let second = try await fixture.claimBatch()
+            #expect(
+                try await Self.badges([Self.request(second, .add(1), of: fixture)], in: fixture.store) == [[2, 1]])
+            for _ in 0..<2 {
+                #expect(
+                    try await Self.badges([Self.request(first, .add(1), of: fixture)], in: fixture.store) == [[1, 2]])
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `burst batches count in turn; a set number is kept`(
         engine: Engine
     ) async throws {

@@ -110,6 +110,18 @@ import Testing
         #expect(shown.text.contains(EncryptedSample.message()), "its sender sees what it sent: \(shown)")
     }
 
+    @Test func `an encrypted push is not updated`() async throws {
+        let fixture = try await Fixture()
+        let device = try await fixture.device(7)
+        let pushed = try await fixture.push([device])
+        try await fixture.server.store.deliver { _, _ in .accepted }
+        let id = try #require(pushed["receipt_id"]?.stringValue, "\(pushed)")
+        let update = try await fixture.server.send(
+            .post, "pushes/\(id)/update",
+            #"{"message":{"encrypted":{"\#(device.uuid.lowercased)":"\#(EncryptedSample.message())"}}}"#)
+        #expect(update.status == 400 && update.text.contains("retract the push and send another"), "\(update)")
+    }
+
     @Test func `an encrypted push says nothing else, to nobody else`() async throws {
         let fixture = try await Fixture()
         let device = try await fixture.device(7)

@@ -16,6 +16,12 @@ import Testing
         #expect(fault?.description.contains("is not valid JSON") == true, "\(fault as Any)")
     }
 
+    @Test func `a text within another is named`() {
+        #expect(throws: InvalidInput(field: "tags", "is not valid JSON: expected a value at byte 0")) {
+            try JSONValue(json: "gold".utf8, field: "tags")
+        }
+    }
+
     @Test(arguments: [
         ("true", "a boolean"), ("null", "null"), ("-1", "a number"), ("false ", "a boolean"), ("[]", "an array"),
     ])

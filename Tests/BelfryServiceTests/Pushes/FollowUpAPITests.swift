@@ -63,6 +63,33 @@ import Testing
         #expect(own["followed_by"] == .array([]))
     }
 
+    @Test(arguments: ["update", "retract"])
+    func `cancelled devices hear nothing more, capped ones an update`(path: String) async throws {
+        let fixture = try await Fixture()
+        let (server, here) = (fixture.server, fixture.here)
+        var answers: [Key<Device>: Answer] = [here.device.key: .accepted]
+        let others: [UInt8: Answer] = [2: .skipped(.cancelled), 3: .skipped(.capped), 4: .gone]
+        for (number, answer) in others {
+            let device = try await server.store.register(.sample(number), as: nil, on: here.platform)
+            answers[device.key] = answer
+        }
+        let sent = try await server.send(
+            .post, "apps/\(here.application.uuid.lowercased)/pushes",
+            #"{"message":{"body":"Hi"},"target":{"everyone":true}}"#)
+        let first = try #require(sent["receipt_id"]?.stringValue, "\(sent)")
+        try await server.store.deliver { _, device in answers[device] ?? .skipped(.cancelled) }
+        let reply = try await path == "update" ? fixture.update(first) : fixture.retract(first)
+        let second = try await fixture.push(reply)
+        var told: Set<Answer> = []
+        try await server.store.deliver { batch, device in
+            if batch.pushKey == second.key { told.insert(answers[device] ?? .pending) }
+            return .accepted
+        }
+        let expected: Set<Answer> = path == "update" ? [.accepted, .skipped(.capped)] : [.accepted]
+        #expect(told == expected)
+        #expect(reply["devices"] == .integer(Int64(told.count)), "\(reply)")
+    }
+
     @Test func `an update takes a template and its own urgency`() async throws {
         let fixture = try await Fixture()
         let first = try await fixture.send()

@@ -36,6 +36,30 @@ import Testing
         #expect(own.contains("[retraction]") && own.contains("Retracts") && !own.contains("/retract\""))
     }
 
+    @Test func `an update keeps the text that stays, with its translations`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        func translations(_ texts: JSONObject) throws -> Translations {
+            try Translations(.object(["de": .object(texts)]), field: "")
+        }
+        var content = Push.Content(body: "One\nTwo")
+        content.shared = SharedFields([.title: "Old"])
+        content.translations = try translations(["title": .string("Alt"), "body": .string("Eins")])
+        let push = try await PushService(store: dashboard.store).send(
+            PushRequest(content: content, target: .everyone), for: contents.application.key)
+        try await dashboard.store.resume(contents.platform.key)
+        try await dashboard.store.deliver { _, _ in .accepted }
+        let path = "/apps/\(contents.application.uuid.lowercased)/pushes/\(push.receiptID.lowercased)/update"
+        let untitled = try await browser.post(path, [("title", ""), ("body", "One\r\nTwo")])
+        #expect(untitled.status == .unprocessableContent && untitled.contains("an update removes no title"))
+        let sent = try await browser.post(path, [("title", "New"), ("body", "One\r\nTwo")])
+        #expect(sent.location.hasSuffix("?done=sent"), "\(sent.text)")
+        let update = try #require(try await dashboard.store.allPushes().first { $0.content.shared.title == "New" })
+        #expect(try update.content.translations == translations(["body": .string("Eins")]))
+        #expect(update.content.body == "One\nTwo")
+    }
+
     @Test func `a refused retraction says why on its page`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

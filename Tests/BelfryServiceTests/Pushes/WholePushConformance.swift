@@ -123,6 +123,23 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a platform that another node deleted is left out`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let device = try await fixture.register("1")
+            for named in [[], [device.uuid]] as [[UUID]] {
+                let push = try await fixture.store.accept(
+                    NewPush(
+                        receiptID: UUID(), applicationKey: fixture.application.key, content: .init(body: "hello"),
+                        audience: .list(.active), platformKeys: [fixture.platform.key, Key(999)], lane: .urgent,
+                        named: named))
+                try await fixture.fanOut()
+                let batch = try await fixture.claimOne()
+                #expect(batch.pushKey == push.key && batch.devices == [device.key])
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `named devices are looked up at acceptance`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store

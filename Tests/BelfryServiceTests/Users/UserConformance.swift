@@ -168,6 +168,30 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `opposite merges at once keep what both users had`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application)
+            let (service, author) = (UserService(store: store), AuditAuthor.local(systemUser: "test"))
+            for round in 0..<10 {
+                let (a, b) = ("a\(round)", "b\(round)")
+                for id in [a, b] {
+                    _ = try await store.setUser(id, of: mine.key) {
+                        try $0.changed(by: UserProfile.Change(attributes: [id: .flag(true)]))
+                    }
+                }
+                async let one = service.merge(a, into: b, of: mine, by: author)
+                async let other = service.merge(b, into: a, of: mine, by: author)
+                _ = try await (one, other)
+                let (left, right) = (
+                    try await store.user(a, of: mine.key), try await store.user(b, of: mine.key)
+                )
+                #expect((left == nil) != (right == nil))
+                #expect((left ?? right)?.profile.attributes.count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `users are found by attribute value and type, per application`(
         engine: Engine
     ) async throws {

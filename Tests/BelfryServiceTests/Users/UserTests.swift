@@ -99,13 +99,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("users?q=%00", "q has the character U+0000"), ("users/%00", "user_id has the character U+0000"),
+        ("users?attribute=%00&value=1", "attribute has the character U+0000"),
+        ("devices?custom_user_id=%00", "custom_user_id has the character U+0000"),
+        ("users?attribute=plan&value=gold", "value has to be JSON: texts need quotes"),
+    ])
+    func `an impossible text in an address is refused by name`(path: String, words: String) async throws {
+        let place = try await Place()
+        let app = place.resources.application.uuid.lowercased
+        let answer = try await place.server.send(.get, "apps/\(app)/\(path)")
+        #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+    }
+
     @Test func `merging users joins devices and fills missing attributes`() async throws {
         let place = try await Place()
         try await place.set("old", #"{"language":"fr","attributes":{"plan":"tin","city":"Lyon"}}"#)
         try await place.set("new", #"{"attributes":{"plan":"gold"}}"#)
+        var moved: [Device] = []
         for (number, user) in [(UInt8(11), "old"), (12, "old"), (13, "new")] {
-            _ = try await place.register(number, of: user)
+            moved.append(try await place.register(number, of: user))
         }
+        place.server.clock.advance(by: .seconds(3_600))
         let merged = try await place.server.send(.post, "\(place.users)/old/merge", #"{"into":"new"}"#)
         #expect(merged.status == 200 && merged["language"] == .string("fr"), "\(merged.text)")
         #expect(merged["attributes"] == .object(["plan": .string("gold"), "city": .string("Lyon")]))
@@ -114,6 +129,10 @@ import Testing
             return
         }
         #expect(devices.count == 3)
+        for old in moved {
+            let device = try #require(try await place.server.store.allDevices().first { $0.key == old.key })
+            #expect(device.registeredAt == old.registeredAt, "nobody has seen it")
+        }
         #expect(try await place.server.send(.get, "\(place.users)/old").status == 404)
         #expect(try await place.server.audited().first == "user.merge")
         #expect(try await place.server.send(.post, "\(place.users)/new/merge", #"{"into":"new"}"#).status == 400)

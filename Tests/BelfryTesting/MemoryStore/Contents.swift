@@ -159,9 +159,11 @@ extension Contents {
         let own = devices.values.lazy.filter { $0.platformKey == platform }
         return switch list {
         case .devices(let keys): Set(keys.filter { devices[$0]?.platformKey == platform })
-        case .sent(let push):
+        case .sent(let push, let part):
             batches.values.lazy.map(\.batch).filter { $0.pushKey == push && $0.platformKey == platform }
-                .reduce(into: []) { $0.formUnion($1.devices) }
+                .reduce(into: []) { found, batch in
+                    found.formUnion(zip(batch.devices, batch.answers).filter { part.includes($1) }.map(\.0))
+                }
         case .label(let label):
             Set(own.filter { $0.isActive && timeZone(of: $0.key).map { label == .timeZone($0) } ?? false }.map(\.key))
         default: Set(own.filter { list.has($0, kind: kind) }.map(\.key))

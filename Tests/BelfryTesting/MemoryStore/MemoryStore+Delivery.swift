@@ -233,11 +233,11 @@ extension Contents {
         return values
     }
 
-    /// A batch counts once; a number that is set, is set each time.
+    /// A device counts once in a batch; a number that is set, is set each time.
     private mutating func count(_ request: FillingRequest) {
         guard let change = request.badge else { return }
-        if case .add = change, batches[request.batch.key]?.badges != nil { return }
-        for device in request.devices {
+        var badges = batches[request.batch.key]?.badges ?? [:]
+        for device in request.devices where badges[device] == nil {
             let old = deviceDetails[device] ?? DeviceDetail()
             let badge =
                 switch change {
@@ -247,8 +247,8 @@ extension Contents {
             deviceDetails[device] = old.changed(by: DeviceDetail.Change(badge: BadgeChange.kept(badge)))
         }
         guard case .add = change else { return }
-        batches[request.batch.key]?.badges = Dictionary(
-            uniqueKeysWithValues: request.devices.map { ($0, deviceDetails[$0]?.badge ?? 0) })
+        for device in request.devices where badges[device] == nil { badges[device] = deviceDetails[device]?.badge }
+        batches[request.batch.key]?.badges = badges
     }
 
     fileprivate mutating func settle(_ settlement: Settlement, now: Instant) -> Bool {
