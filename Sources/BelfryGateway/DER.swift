@@ -75,7 +75,6 @@ package struct ClientCertificate: Sendable {
     package let key: [UInt8]
     package let expiresAt: Date
 
-    /// SHA-256 of the certificate.
     package var fingerprint: [UInt8] { Array(SHA256.hash(data: certificate)) }
 
     /// RSA, since old senders know no other.

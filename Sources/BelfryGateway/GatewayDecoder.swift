@@ -86,7 +86,7 @@ private struct Reader {
             throw Fault(status, identifier, isSilent: isSilent)
         }
         guard let payload = take(payloadLength) else { return nil }
-        return GatewayRecord(command, identifier: identifier, token: token, payload: payload, expiry: expiry)
+        return GatewayRecord(command: command, identifier: identifier, token: token, payload: payload, expiry: expiry)
     }
 
     private mutating func frame() throws(Fault) -> GatewayRecord? {
@@ -166,7 +166,7 @@ private struct FrameItems {
         if let status = GatewayRecord.fault(tokenLength: token?.count ?? 0) { throw Fault(status, identifier) }
         if let status = GatewayRecord.fault(payloadLength: payload?.count ?? 0) { throw Fault(status, identifier) }
         return GatewayRecord(
-            .frame, identifier: identifier, token: token ?? [], payload: payload ?? [], expiry: expiry,
+            command: .frame, identifier: identifier, token: token ?? [], payload: payload ?? [], expiry: expiry,
             priority: priority ?? .immediate)
     }
 }

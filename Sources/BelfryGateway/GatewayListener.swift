@@ -76,7 +76,6 @@ package struct GatewayListener: Service {
     }
 }
 
-/// The connections that are open.
 private final class OpenChannels: Sendable {
     private struct Held {
         var channels: [ObjectIdentifier: any Channel] = [:]

@@ -4,12 +4,12 @@
 package struct GatewayRecord: Sendable, Hashable {
     package var command: Command
     /// The sender's own identifier, which error packets repeat; 0 where it gave none.
-    package var identifier: UInt32
+    package var identifier: UInt32 = 0
     package var token: [UInt8]
     package var payload: [UInt8]
     /// Seconds since 1970; 0 to try once and not to store. nil where the sender gave none.
     package var expiry: UInt32?
-    package var priority: Priority
+    package var priority = Priority.immediate
 
     /// The first byte of a record.
     package enum Command: UInt8, Sendable, Hashable, CaseIterable {
@@ -27,18 +27,6 @@ package struct GatewayRecord: Sendable, Hashable {
     /// Apple never issued shorter ones; one that a sender cut would become a device that nothing reaches.
     package static let tokenBytesMin = 32
     package static let payloadBytesMax = 2_048
-
-    package init(
-        _ command: Command, identifier: UInt32 = 0, token: [UInt8], payload: [UInt8], expiry: UInt32? = nil,
-        priority: Priority = .immediate
-    ) {
-        self.command = command
-        self.identifier = identifier
-        self.token = token
-        self.payload = payload
-        self.expiry = expiry
-        self.priority = priority
-    }
 }
 
 // MARK: - As bytes

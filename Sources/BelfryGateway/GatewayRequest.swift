@@ -65,7 +65,7 @@ package struct GatewayNotification: Sendable, Hashable {
 }
 
 /// The answer to a request. Source: Apple, "Handling notification responses from APNs".
-package struct GatewayResponse: Sendable, Hashable {
+package struct GatewayResponse: Error, Sendable, Hashable {
     package let status: Int
     /// nil where it was taken.
     package let reason: String?
@@ -100,8 +100,6 @@ package struct GatewayResponse: Sendable, Hashable {
         return JSONValue.object(members).encoded
     }
 }
-
-extension GatewayResponse: Error {}
 
 extension GatewayRequest {
     /// The id of the notification: the sender's, or else one of ours. Throws where the sender's is none.

@@ -103,7 +103,6 @@ package enum GatewayMetric {
     }
 }
 
-/// The limits of the gateway.
 package struct GatewayOptions: Sendable {
     /// Records of a connection that are not durable yet; then no more are read.
     package var window = 1_000

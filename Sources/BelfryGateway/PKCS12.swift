@@ -72,7 +72,6 @@ struct PKCS12 {
     }
 
     private static func random(_ count: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }
 }

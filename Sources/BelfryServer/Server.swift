@@ -31,7 +31,6 @@ package struct Server: Sendable {
         self.obeysSignals = obeysSignals
     }
 
-    /// The addresses of the server.
     package struct Addresses: Sendable {
         package let http: String
         package let management: String
@@ -111,7 +110,9 @@ package struct Server: Sendable {
         if let tracer = parts.tracer { services.append(tracer) }
         services.append(parts.delivery)
         services += parts.housekeeping(configuration)
-        services += [try apiListener(parts, listeners)] + protocolListeners(parts, listeners)
+        let routes = try parts.routes(configuration)
+        services.append(listener("http", configuration.http, parts.certificates.http, routes, listeners))
+        services += protocolListeners(parts, listeners)
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
         services.append(parts.services.webPushEndpoints.readers)
         services += parts.certificates.all
@@ -122,12 +123,6 @@ package struct Server: Sendable {
         try await run(services, listeners: listeners, shutdown: parts.shutdown)
     }
 
-    /// The listener for all APIs.
-    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> any Service {
-        listener("http", configuration.http, parts.certificates.http, try parts.routes(configuration), listeners)
-    }
-
-    /// The dashboard's own listener, where it has one.
     private func dashboardListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> (any Service)? {
         guard let address = configuration.dashboard.listener else { return nil }
         let routes = try parts.dashboardRoutes(configuration)
@@ -235,9 +230,7 @@ package struct Server: Sendable {
         _ listeners: ListenerGroup
     ) -> any Service
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        let (timeouts, heads, proxies) = (
-            configuration.timeouts, configuration.heads, configuration.requestLimiter.proxies
-        )
+        let proxies = configuration.requestLimiter.proxies
         // The management port has descriptors of its own, so that health and metrics are seen when callers have all of theirs.
         let isManagement = name == "management"
         let total = configuration.connections.totalMax
@@ -250,8 +243,7 @@ package struct Server: Sendable {
             shared: isManagement ? nil : callers)
         let listener = HTTPListener(
             responder: PublicPathResponder(responder, below: path), connectionLimiter: connectionLimiter,
-            certificate: certificate, timeouts: timeouts,
-            heads: heads,
+            certificate: certificate, timeouts: configuration.timeouts, heads: configuration.heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
         let server = listener.server(
             configuration: .init(address: .hostname(address.host, port: address.port)),
@@ -268,7 +260,7 @@ package struct Server: Sendable {
 
     /// The libraries' own messages are useless to an operator below a warning, unless everything is requested.
     private var quiet: Logger {
-        var quiet = Logger(label: logger.label) { _ in CancellationFilter(logger.handler) }
+        var quiet = Logger(label: logger.label) { _ in CancellationFilter(base: logger.handler) }
         if logger.logLevel > .debug { quiet.logLevel = max(logger.logLevel, .warning) }
         return quiet
     }

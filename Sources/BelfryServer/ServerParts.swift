@@ -176,7 +176,6 @@ struct ServerParts: Sendable {
             .buildResponder()
     }
 
-    /// The gateway of Apple's binary protocol.
     func gateway(_ address: GatewayAddress, _ verdicts: GatewayVerdicts) -> GatewayListener {
         GatewayListener(
             address, intake: GatewayIntake(services, verdicts: verdicts),

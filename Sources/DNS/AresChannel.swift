@@ -70,15 +70,9 @@ final class AresChannel {
     private func countServers() -> Int {
         guard let channel else { return 0 }
         var first: UnsafeMutablePointer<ares_addr_port_node>?
-        guard ares_get_servers_ports(channel, &first) == ARES_SUCCESS else { return 0 }
+        guard ares_get_servers_ports(channel, &first) == ARES_SUCCESS, let first else { return 0 }
         defer { ares_free_data(first) }
-        var count = 0
-        var next = first
-        while let server = next {
-            count += 1
-            next = server.pointee.next
-        }
-        return count
+        return sequence(first: first) { $0.pointee.next }.reduce(0) { count, _ in count + 1 }
     }
 
     /// Tells all that is under way that there is no answer.

@@ -78,7 +78,6 @@ struct LookupQueue: Sendable {
     }
 }
 
-/// The look-ups of a lane.
 private struct LookupLane: Sendable {
     private struct Running {
         let caller: NameCaller
@@ -108,8 +107,7 @@ private struct LookupLane: Sendable {
     init(_ limits: NameLimits) { self.limits = limits }
 
     func known(_ host: String, at now: NIODeadline) -> LookupQueue.Answer? {
-        guard let known = kept[host], now < known.until else { return nil }
-        return known.answer
+        kept[host].flatMap { now < $0.until ? $0.answer : nil }
     }
 
     /// nil where too many wait already.

@@ -138,7 +138,6 @@ public final class NameResolver: Sendable {
     }
 }
 
-/// The source of a resolver's answers.
 protocol NameSource: Sendable {
     /// - Parameter expire: to be called when the time that it returned last has come.
     func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?)
@@ -150,7 +149,6 @@ protocol NameSource: Sendable {
     func close()
 }
 
-/// Answers at once.
 private struct ScriptedNames: NameSource {
     let answer: @Sendable (String) -> [SocketAddress]
 

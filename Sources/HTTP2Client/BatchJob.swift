@@ -97,7 +97,6 @@ final class BatchJob {
         return (headers, used)
     }
 
-    /// The body of the next request.
     func bodyOfNext() -> UnsafeBufferPointer<UInt8> {
         let body = sharedBody ?? range(of: (next + 1) * fieldsPerRequest - 1)
         return UnsafeBufferPointer(start: memory + body.lowerBound, count: body.count)

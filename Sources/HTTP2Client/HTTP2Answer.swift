@@ -42,9 +42,7 @@ public struct HTTP2Response: Sendable {
         }
         return nil
     }
-}
 
-extension HTTP2Response {
     /// All kept headers with their names, in the order they came.
     package var keptHeaders: [(String, String)] {
         var headers: [(String, String)] = []
@@ -65,9 +63,7 @@ extension HTTP2Response {
 /// APNs is known to answer 500 to everything on one connection, often after it was idle.
 struct AnswerStreak {
     let sickAfter: Int
-    private var errors = 0
-
-    init(sickAfter: Int) { self.sickAfter = sickAfter }
+    private(set) var errors = 0
 
     /// True when this answer makes the connection sick.
     mutating func saw(status: Int) -> Bool {

@@ -67,6 +67,11 @@ package struct AnswerRecord: Sendable {
     var fields: Range<Int> { Int(fieldsStart)..<Int(fieldsStart + fieldsLength) }
     var body: Range<Int> { Int(bodyStart)..<Int(bodyStart + bodyLength) }
 
+    package mutating func settle(_ kind: Kind, _ fault: HTTP2Fault) {
+        self.kind = kind
+        self.fault = fault
+    }
+
     func shifted(by shift: UInt32) -> AnswerRecord {
         var moved = self
         moved.fieldsStart += shift

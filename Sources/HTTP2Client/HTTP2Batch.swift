@@ -17,7 +17,6 @@
 /// }
 /// ```
 public struct HTTP2Batch: Sendable {
-    /// The bodies of a batch.
     public enum Body: Sendable {
         /// Every request carries these bytes; empty means no body.
         case shared([UInt8])
@@ -43,7 +42,6 @@ public struct HTTP2Batch: Sendable {
         self.body = body
     }
 
-    /// How many requests the batch holds.
     public var count: Int { fields.ends.count / fieldsPerRequest }
     public var isEmpty: Bool { fields.ends.isEmpty }
 
@@ -65,7 +63,7 @@ public struct HTTP2Batch: Sendable {
 
     /// Appends a request from strings, for callers with few requests.
     public mutating func append(path: String, values: [String] = [], body: [UInt8] = []) {
-        let hasOwnBody = if case .own = self.body { true } else { false }
+        let hasOwnBody = hasOwnBody
         append { fields in
             fields.write(path)
             fields.end()
@@ -80,10 +78,9 @@ public struct HTTP2Batch: Sendable {
         }
     }
 
-    package var fieldsPerRequest: Int {
-        if case .own = body { return varying.count + 2 }
-        return varying.count + 1
-    }
+    private var hasOwnBody: Bool { if case .own = body { true } else { false } }
+
+    package var fieldsPerRequest: Int { varying.count + (hasOwnBody ? 2 : 1) }
 
     /// Returns a batch with only the requests at `indices`, in that order.
     package func picking(_ indices: [Int]) -> HTTP2Batch {

@@ -85,6 +85,11 @@ public struct HTTP2PoolConfiguration: Sendable {
     public init() {}
 }
 
+extension UInt8 {
+    /// Whether it is a letter or a digit of ASCII.
+    package var isAlphanumeric: Bool { 0x30...0x39 ~= self || 0x41...0x5A ~= self || 0x61...0x7A ~= self }
+}
+
 extension Duration {
     /// Nanoseconds, at least 0 and at most about 146 years.
     package var nanoseconds: UInt64 {

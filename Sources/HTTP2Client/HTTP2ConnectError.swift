@@ -83,9 +83,7 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
             self.init(code: .unreachable, reason: "cannot connect to \(host):\(port): \(error)")
         }
     }
-}
 
-extension HTTP2ConnectError {
     /// The system's name of the error, such as `Connection refused`.
     private static func words(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
@@ -94,10 +92,7 @@ extension HTTP2ConnectError {
 }
 
 extension ChannelError {
-    fileprivate var isConnectTimeout: Bool {
-        if case .connectTimeout = self { return true }
-        return false
-    }
+    fileprivate var isConnectTimeout: Bool { if case .connectTimeout = self { true } else { false } }
 }
 
 extension HTTP2Ending {

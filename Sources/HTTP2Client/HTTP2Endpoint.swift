@@ -21,7 +21,6 @@ public struct HTTP2Endpoint: Sendable {
         self.tls = tls
     }
 
-    /// The value of `:authority`.
     package var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == 443 ? name : "\(name):\(port)"

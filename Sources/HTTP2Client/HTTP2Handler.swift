@@ -245,9 +245,7 @@ package final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler 
         if isFitting(negotiated, context.channel) { context.fireChannelActive() }
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
-}
 
-extension ALPNHandler {
     /// Goes on with HTTP/2, or hands the connection over.
     static func http2(_ handler: HTTP2Handler, else take: @escaping @Sendable (any Channel) -> Void) -> ALPNHandler {
         ALPNHandler { negotiated, channel in

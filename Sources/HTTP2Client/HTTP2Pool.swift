@@ -127,11 +127,7 @@ public final class HTTP2Pool: Sendable {
         case .refuse(let fault):
             return HTTP2Answers(count: batch.count, unprocessed: fault)
         case .use(let connection, let id):
-            defer {
-                perform { state, now in
-                    state.gaveBack(id, count: batch.count, at: now); return []
-                }
-            }
+            defer { held.withLock { $0.state.gaveBack(id, count: batch.count, at: now()) } }
             guard let authorized = try? authorize(batch) else {
                 return HTTP2Answers(count: batch.count, unprocessed: HTTP2Fault(.invalid))
             }
@@ -207,8 +203,7 @@ public final class HTTP2Pool: Sendable {
     private func open(_ id: PoolState.ID, on loop: any EventLoop) {
         let permits = configuration.permits
         guard permits?.take() != false else {
-            let error = HTTP2ConnectError(code: .full, reason: "as many connections are open as may be")
-            return failed(id, error)
+            return failed(id, HTTP2ConnectError(code: .full, reason: "as many connections are open as may be"))
         }
         var connection = configuration.connection
         configuration.prepare?(&connection)
@@ -238,14 +233,8 @@ public final class HTTP2Pool: Sendable {
 
     private func heard(_ event: HTTP2Event, from id: PoolState.ID) {
         switch event {
-        case .streamLimit(let streams):
-            perform { state, _ in
-                state.limited(id, to: streams); return []
-            }
-        case .proven:
-            perform { state, _ in
-                state.proven(id); return []
-            }
+        case .streamLimit(let streams): held.withLock { $0.state.limited(id, to: streams) }
+        case .proven: held.withLock { $0.state.proven(id) }
         case .draining(let ending):
             logger.debug("connection draining", metadata: metadata(id, "\(ending)"))
             perform { state, _ in

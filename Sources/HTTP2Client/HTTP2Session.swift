@@ -191,9 +191,7 @@ extension HTTP2Session {
 
     /// nghttp2 would not take the request: no stream ids are left, or it has no memory.
     private func refuse(_ slot: UnsafeMutablePointer<StreamSlot>, code: Int32) {
-        answer(slot) {
-            $0.kind = .unprocessed; $0.fault = HTTP2Fault(.invalid)
-        }
+        answer(slot) { $0.settle(.unprocessed, HTTP2Fault(.invalid)) }
         release(slot)
         if code == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue { drain(.closed) }
     }
@@ -245,22 +243,16 @@ extension HTTP2Session {
         } else if errorCode == NGHTTP2_REFUSED_STREAM.rawValue {
             // nghttp2 itself closes streams above the last id of a GOAWAY with this code.
             let code: HTTP2Fault.Code = if case .goAway = ending { .goAway } else { .refused }
-            answer(slot) {
-                $0.kind = .unprocessed; $0.fault = HTTP2Fault(code, errorCode: errorCode)
-            }
+            answer(slot) { $0.settle(.unprocessed, HTTP2Fault(code, errorCode: errorCode)) }
         } else {
-            answer(slot) {
-                $0.kind = .unknown; $0.fault = HTTP2Fault(.reset, errorCode: errorCode)
-            }
+            answer(slot) { $0.settle(.unknown, HTTP2Fault(.reset, errorCode: errorCode)) }
         }
     }
 
     /// A request's HEADERS could not be sent, so the server never saw it.
     func notSent(streamID: Int32) {
         guard let slot = slots.open(streamID) else { return }
-        answer(slot) {
-            $0.kind = .unprocessed; $0.fault = HTTP2Fault(.closing)
-        }
+        answer(slot) { $0.settle(.unprocessed, HTTP2Fault(.closing)) }
         // Where nghttp2 opened the stream it also closes it, and the slot is released there.
         if nghttp2_session_get_stream_user_data(session, streamID) == nil { release(slot) }
     }
@@ -336,9 +328,7 @@ extension HTTP2Session {
                 nghttp2_submit_rst_stream(
                     session, UInt8(NGHTTP2_FLAG_NONE.rawValue), slot.pointee.streamID, NGHTTP2_CANCEL.rawValue)
             }
-            answer(slot) {
-                $0.kind = .unknown; $0.fault = fault
-            }
+            answer(slot) { $0.settle(.unknown, fault) }
         }
         giveUpWaiting(job, fault)
     }

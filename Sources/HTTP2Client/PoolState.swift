@@ -135,16 +135,12 @@ struct PoolState {
 
     /// Retires all open connections; new ones are opened when work asks for them.
     mutating func replaceAll() -> [Action] {
-        let open = members.filter { $0.phase == .open }.map(\.id)
-        open.forEach { draining($0) }
-        return open.map { .drain($0) }
+        drain(members.filter { $0.phase == .open })
     }
 
     /// Closes what nothing stands on, now.
     mutating func closeIdle() -> [Action] {
-        let idle = members.filter { $0.phase == .open && $0.assigned == 0 }.map(\.id)
-        idle.forEach { draining($0) }
-        return idle.map { .drain($0) }
+        drain(members.filter { $0.phase == .open && $0.assigned == 0 })
     }
 
     mutating func shut() -> [Action] {
@@ -244,9 +240,12 @@ struct PoolState {
         let idle = open.filter { $0.assigned == 0 && now >= $0.usedAt + configuration.idleMax }
         let spare = idle.count == open.count ? Array(idle.dropFirst()) : idle
         let last = open.count == 1 ? idle.filter { now >= $0.usedAt + configuration.lastIdleMax } : []
-        let closing = (spare + last).map(\.id)
-        closing.forEach { draining($0) }
-        return closing.map { .drain($0) }
+        return drain(spare + last)
+    }
+
+    private mutating func drain(_ members: [Member]) -> [Action] {
+        for member in members { draining(member.id) }
+        return members.map { .drain($0.id) }
     }
 
     private mutating func change(_ id: ID, _ change: (inout Member) -> Void) {

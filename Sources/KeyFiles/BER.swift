@@ -73,7 +73,6 @@ struct BERValue {
     let content: ArraySlice<UInt8>
     fileprivate let depth: Int
 
-    /// The values within it.
     var children: BERReader { BERReader(content, depth: depth + 1) }
 
     /// The bytes of an octet string, which may be in pieces; of one with an implicit tag too.
@@ -101,8 +100,6 @@ struct BERValue {
 /// The name of an algorithm or of a kind of content.
 struct OID: Hashable {
     let bytes: [UInt8]
-
-    init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// One of RSA Laboratories: 1.2.840.113549 and what follows, each below 128.
     static func rsa(_ rest: UInt8...) -> Self { Self(bytes: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D] + rest) }

@@ -159,7 +159,9 @@ struct Passphrase {
     let utf8: [UInt8]
     /// UTF-16 with a zero behind it. Source: RFC 7292 appendix B.1.
     let wide: [UInt8]
+}
 
+extension Passphrase {
     /// The ways in which a program may have taken the text: none at all and an empty one are two, an accent may be a character of its
     /// own or not, and OpenSSL before 1.1 took each byte of the UTF-8 for a character.
     static func spellings(of text: String) -> [Passphrase] {
@@ -175,11 +177,6 @@ struct Passphrase {
     }
 
     private init(_ text: String) { self.init(utf8: Array(text.utf8), wide: Self.wide(text.utf16)) }
-
-    private init(utf8: [UInt8], wide: [UInt8]) {
-        self.utf8 = utf8
-        self.wide = wide
-    }
 
     private static func wide(_ units: some Sequence<UInt16>) -> [UInt8] {
         units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } + [0, 0]

@@ -201,7 +201,6 @@ private struct Contents {
         throw .passphrase(isGiven: !text.isEmpty)
     }
 
-    /// Decrypts what is encrypted.
     mutating func open(_ spellings: [Passphrase], isGiven: Bool) throws(KeyFileError) {
         for part in encrypted { try readBags(try decrypt(part, spellings, isGiven)) }
         for key in shrouded { keys.append(try decrypt(key, spellings, isGiven)) }
@@ -257,7 +256,6 @@ private struct Contents {
     }
 }
 
-/// Finds the certificate of a key.
 enum KeyPair {
     /// A handshake takes eight times as long with a key of twice the length.
     private static let bitsMax = 8_192

@@ -121,7 +121,6 @@ extension OutboundBatch {
         adding(HTTP2Header("authorization", "Bearer \(token)"))
     }
 
-    /// Adds a header to all requests.
     func adding(_ header: HTTP2Header) -> OutboundBatch {
         var batch = self
         for index in batch.parts.indices { batch.parts[index].requests.headers.append(header) }

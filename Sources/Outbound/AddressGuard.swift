@@ -7,8 +7,7 @@ extension AddressGuard {
     /// Refuses addresses that are not public however they are written, and names that have a meaning only in a local
     /// network. A public name may still resolve to a private address: only the proxy can see that, and must refuse it.
     public func permits(url: String) -> Bool {
-        guard let host = URL(string: url)?.host else { return false }
-        return permits(host: host)
+        URL(string: url)?.host.map { permits(host: $0) } ?? false
     }
 
     func permits(host: String) -> Bool {
@@ -72,8 +71,7 @@ public struct AddressGuard: Sendable, Hashable {
     private static let embedding = ["::ffff:0.0.0.0/96", "64:ff9b::/96"].compactMap(AddressBlock.init)
 
     public func permits(_ address: SocketAddress) -> Bool {
-        guard let bytes = address.ipBytes else { return false }
-        return permits(bytes)
+        address.ipBytes.map { permits($0) } ?? false
     }
 
     private func permits(_ bytes: [UInt8]) -> Bool {
@@ -106,12 +104,11 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
 
     func contains(_ address: [UInt8]) -> Bool {
         guard address.count == bytes.count else { return false }
-        for (index, (mine, other)) in zip(bytes, address).enumerated() {
+        return bytes.indices.allSatisfy { index in
             let bits = min(max(prefixBits - index * 8, 0), 8)
             let mask = bits == 0 ? 0 : UInt8.max << UInt8(8 - bits)
-            guard mine & mask == other & mask else { return false }
+            return bytes[index] & mask == address[index] & mask
         }
-        return true
     }
 }
 

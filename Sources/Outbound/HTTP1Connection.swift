@@ -11,7 +11,6 @@ final class HTTP1Connection: ChannelInboundHandler {
     protocol Owner: AnyObject {
         /// A request has its answer. The connection is free, or closes.
         func answered(_ job: HTTP1Job, by connection: HTTP1Connection)
-        /// The connection is gone.
         func lost(_ connection: HTTP1Connection)
     }
 
@@ -154,7 +153,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard let current else { return }
         self.current = nil
         if !isKeptAlive { isUsable = false }
-        current.job.responded(current.request)
+        current.job.settle(current.request, .response)
         owner?.answered(current.job, by: self)
         // Last: a connection in the clear says within it that it is lost, and the job may be given up then.
         if !isKeptAlive { context.close(promise: nil) }

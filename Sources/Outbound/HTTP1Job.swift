@@ -107,11 +107,8 @@ final class HTTP1Job {
         return answers.records[request].isTruncated
     }
 
-    func responded(_ request: Int) { settle(request, .response) }
-
     func settle(_ request: Int, _ kind: AnswerRecord.Kind, _ fault: HTTP2Fault = HTTP2Fault(.connectionLost)) {
-        answers.records[request].kind = kind
-        answers.records[request].fault = fault
+        answers.records[request].settle(kind, fault)
         answered += 1
     }
 

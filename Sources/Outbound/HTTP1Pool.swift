@@ -223,8 +223,7 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
         let most = max(1, connections.count)
         while waiting > 0, opening < most, connections.count + opening < configuration.connectionsMax {
             guard configuration.permits.take() else {
-                let error = HTTP2ConnectError(code: .full, reason: "as many connections are open as may be")
-                return failed(error)
+                return failed(HTTP2ConnectError(code: .full, reason: "as many connections are open as may be"))
             }
             waiting -= 1
             open()

@@ -8,7 +8,6 @@ public import NIOCore
 /// Connections are made to the addresses that were judged: a name that resolves differently a moment later is judged again
 /// (``lookUp(_:on:)``).
 public final class HostPolicy: Sendable {
-    /// The verdict on a host.
     public enum Verdict: Sendable, Hashable {
         case permitted
         /// At least one of its addresses must not be connected to.

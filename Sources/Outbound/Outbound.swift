@@ -106,13 +106,6 @@ public struct Outbound: Sendable {
     }
 }
 
-extension Outbound {
-    /// Many items in their order, `count` at a time.
-    public static func parts<Item>(of items: [Item], count: Int) -> [ArraySlice<Item>] {
-        stride(from: 0, to: items.count, by: count).map { items[$0..<min($0 + count, items.count)] }
-    }
-}
-
 extension HTTPHeaders {
     /// The wait that an answer asks for.
     ///
@@ -125,9 +118,12 @@ extension HTTPHeaders {
 extension Outbound {
     /// Seconds since 1970 by the system's clock.
     public static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }
-}
 
-extension Outbound {
+    /// Many items in their order, `count` at a time.
+    public static func parts<Item>(of items: [Item], count: Int) -> [ArraySlice<Item>] {
+        stride(from: 0, to: items.count, by: count).map { items[$0..<min($0 + count, items.count)] }
+    }
+
     /// TLS 1.2 or above, with the roots of the system.
     public static var standardTLS: TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()

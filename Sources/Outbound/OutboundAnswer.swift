@@ -73,11 +73,24 @@ public struct OutboundFault: Error, Hashable, CustomStringConvertible {
     public static let notBegun = OutboundFault(.deadline, "not begun in time")
 }
 
-extension OutboundAnswer {
-    static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
+/// The result of a client for one request, which passes on why there was no answer.
+package protocol OutboundResult {
+    static func unprocessed(_ fault: OutboundFault) -> Self
+    static func unknown(_ fault: OutboundFault) -> Self
 }
 
 extension OutboundAnswer {
+    static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
+
+    /// The result of a client, which reads the response if there is one.
+    package func result<Result: OutboundResult>(_ read: (OutboundResponse) -> Result) -> Result {
+        switch self {
+        case .response(let response): read(response)
+        case .unprocessed(let fault): .unprocessed(fault)
+        case .unknown(let fault): .unknown(fault)
+        }
+    }
+
     /// - Parameters:
     ///   - failure: why there was no connection, if there was none.
     ///   - isGuarded: whether a third party chose the host. Then the network's own error is not revealed, since the name

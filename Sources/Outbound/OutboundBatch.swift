@@ -17,7 +17,6 @@ public struct OutboundBatch: Sendable {
         }
     }
 
-    /// The parts that all requests share.
     public struct Shape: Sendable {
         public var method = "POST"
         /// Names in lowercase.

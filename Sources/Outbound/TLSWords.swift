@@ -29,9 +29,7 @@ extension Outbound {
         ("ALERT_CERTIFICATE_REVOKED", "the server refuses our certificate: it was revoked"),
         ("CERTIFICATE_REQUIRED", "the server wants a certificate of ours, and was given none"),
     ]
-}
 
-extension Outbound {
     /// A third party's text, made safe for a log or a page: visible ASCII and spaces, 200 characters at most.
     public static func plain(_ text: some Sequence<UInt8>) -> String {
         String(decoding: text.lazy.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: " ") }.prefix(200), as: UTF8.self)

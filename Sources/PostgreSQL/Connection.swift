@@ -56,7 +56,6 @@ public final class Connection {
     /// Whether another connection found that the server writes no more.
     var isOfDemoted: Bool { era.number() != begunIn }
 
-    /// The id of the server's process.
     public var serverProcess: Int32 { PQbackendPID(handle) }
 
     /// The statement, to be prepared when it is first used.
@@ -83,8 +82,7 @@ public final class Connection {
         guard !isGivenUp else { return false }
         do { try settle() } catch let error as PostgresError where error.code == .refused {} catch { return false }
         guard isInTransaction else { return PQstatus(handle) == CONNECTION_OK }
-        do { try prepared("ROLLBACK").run() } catch { return false }
-        return true
+        return (try? prepared("ROLLBACK").run()) != nil
     }
 
     // MARK: Commands
@@ -277,7 +275,6 @@ final class ServerEra: Sendable {
         }
     }
 
-    /// The number of the era.
     func number(at now: @autoclosure () -> ContinuousClock.Instant = .now) -> Int {
         state.withLock { state in
             if let endsAt = state.endsAt, now() >= endsAt {

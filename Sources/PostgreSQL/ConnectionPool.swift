@@ -68,7 +68,6 @@ public final class ConnectionPool: Sendable {
         }
     }
 
-    /// The number of jobs that wait for a connection.
     public var waitingCount: Int { queue.withLock { $0.count } }
 
     /// Runs `body` with exclusive use of a connection, on its thread.

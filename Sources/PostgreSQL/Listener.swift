@@ -53,9 +53,7 @@ public final class Listener: Sendable {
         while !isClosed.load(ordering: .acquiring) {
             do {
                 let connection = try Connection(options)
-                if connection.isPooled {
-                    return hear(.pooled)
-                }
+                if connection.isPooled { return hear(.pooled) }
                 try hearOut(connection)
             } catch let error as PostgresError {
                 hear(.lost(error))

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 
 /// Why a database operation failed.
-public struct PostgresError: Error, Sendable, Hashable {
+public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
     /// More codes may be added.
     public struct Code: Sendable, Hashable {
         private let word: String
@@ -44,13 +44,9 @@ public struct PostgresError: Error, Sendable, Hashable {
 
     /// Whether the same transaction may succeed when retried: it conflicted with another one.
     public var isWorthRepeating: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
-}
 
-extension PostgresError: CustomStringConvertible {
     public var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
-}
 
-extension PostgresError {
     /// The primary message alone: details may quote values.
     init(refusal result: OpaquePointer) {
         func field(_ code: Int32) -> String? { PQresultErrorField(result, code).map { String(cString: $0) } }

@@ -4,15 +4,10 @@ import FoundationEssentials
 struct ConnectHandshake: Handshake {
     let target: Target
     let login: ProxyLogin?
-    private var head: [UInt8] = []
+    private(set) var head: [UInt8] = []
 
     /// The limit on the head of the answer. The body of a refusal is not read.
     static let headBytesMax = 16_384
-
-    init(target: Target, login: ProxyLogin?) {
-        self.target = target
-        self.login = login
-    }
 
     func begin() -> [UInt8] {
         var lines = ["CONNECT \(target) HTTP/1.1", "Host: \(target)"]

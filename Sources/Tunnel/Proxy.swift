@@ -72,7 +72,7 @@ extension Proxy {
 }
 
 /// A server that opens connections for us.
-public struct Proxy: Sendable, Hashable {
+public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Source: RFC 9110 §9.3.6, CONNECT.
         case http
@@ -98,9 +98,7 @@ public struct Proxy: Sendable, Hashable {
         self.port = port
         self.login = login
     }
-}
 
-extension Proxy: CustomStringConvertible {
     /// Its URL without user and password.
     public var description: String { "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -5,20 +5,16 @@ import NIOCore
 struct SOCKS5Handshake: Handshake {
     let target: Target
     let login: ProxyLogin?
-    private var awaited = Awaited.method
-    private var bytes: [UInt8] = []
+    private(set) var awaited = Awaited.method
+    private(set) var bytes: [UInt8] = []
 
-    private enum Awaited { case method, verdict, reply }
+    enum Awaited { case method, verdict, reply }
 
     private static let version: UInt8 = 5
     private static let noLogin: UInt8 = 0
     private static let byPassword: UInt8 = 2
     private static let noneTaken: UInt8 = 0xFF
-
-    init(target: Target, login: ProxyLogin?) {
-        self.target = target
-        self.login = login
-    }
+    private static let garbled = TunnelError(.garbled, "its answer is not SOCKS 5")
 
     func begin() -> [UInt8] {
         let methods = login == nil ? [Self.noLogin] : [Self.noLogin, Self.byPassword]
@@ -42,9 +38,7 @@ struct SOCKS5Handshake: Handshake {
 
     /// Each answer is due only after its request, so nothing may follow it.
     private mutating func take(_ count: Int, beginningWith version: UInt8) throws(TunnelError) -> [UInt8]? {
-        guard bytes.first.map({ $0 == version }) ?? true, bytes.count <= count else {
-            throw TunnelError(.garbled, "its answer is not SOCKS 5")
-        }
+        guard bytes.first.map({ $0 == version }) ?? true, bytes.count <= count else { throw Self.garbled }
         guard bytes.count == count else { return nil }
         defer { bytes = [] }
         return bytes
@@ -88,9 +82,7 @@ struct SOCKS5Handshake: Handshake {
 
     /// Whether the reply is complete and successful; what follows it stays. The second byte of a refusal is enough.
     private mutating func isOpen() throws(TunnelError) -> Bool {
-        guard bytes.first.map({ $0 == Self.version }) ?? true else {
-            throw TunnelError(.garbled, "its answer is not SOCKS 5")
-        }
+        guard bytes.first.map({ $0 == Self.version }) ?? true else { throw Self.garbled }
         guard bytes.count >= 2 else { return false }
         guard bytes[1] == 0 else {
             throw TunnelError(.refused, "it refuses to connect to \(target): \(Self.words(bytes[1]))")
@@ -101,7 +93,7 @@ struct SOCKS5Handshake: Handshake {
         case 1: addressBytes = 4
         case 3: addressBytes = 1 + Int(bytes[4])
         case 4: addressBytes = 16
-        default: throw TunnelError(.garbled, "its answer is not SOCKS 5")
+        default: throw Self.garbled
         }
         let count = 4 + addressBytes + 2
         guard bytes.count >= count else { return false }

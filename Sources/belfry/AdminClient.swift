@@ -189,7 +189,7 @@ struct CommandHTTP: Sendable {
             method, address?.string ?? url, headers: headers.map { HTTP2Header($0, $1) }, body: body)
         request.tls = tls
         request.answerBytesMax = 16 << 20
-        request.keptHeaders = ["etag"]
+        request.keptHeaders = ["etag", "retry-after"]
         return await Outbound(connections: connections).ask(request, deadline: deadline)
     }
 }

@@ -191,7 +191,6 @@ protocol JSONOption: ParsableArguments {
     var json: Bool { get }
 }
 
-/// The output format of a command.
 struct OutputOptions: JSONOption {
     @Flag(help: .json) var json = false
 }
@@ -201,7 +200,6 @@ protocol ApplicationOption: ParsableArguments {
     var app: UUID? { get }
 }
 
-/// The application that a command works on.
 struct AppOption: ApplicationOption {
     @Option(help: .app, transform: UUID.parse) var app: UUID?
 }

@@ -30,10 +30,11 @@ import Testing
         #expect(Self.simple.count == 72 && Self.enhanced.count == 80 && Self.frame.count == 96)
         let (identifier, expiry): (UInt32, UInt32) = (0xDEAD_BEEF, 1_767_225_600)
         let expected = [
-            GatewayRecord(.simple, token: Self.token, payload: Self.payload),
+            GatewayRecord(command: .simple, token: Self.token, payload: Self.payload),
             GatewayRecord(
-                .enhanced, identifier: identifier, token: Self.token, payload: Self.payload, expiry: expiry),
-            GatewayRecord(.frame, identifier: identifier, token: Self.token, payload: Self.payload, expiry: expiry),
+                command: .enhanced, identifier: identifier, token: Self.token, payload: Self.payload, expiry: expiry),
+            GatewayRecord(
+                command: .frame, identifier: identifier, token: Self.token, payload: Self.payload, expiry: expiry),
         ]
         #expect(try Self.decode(Self.simple + Self.enhanced + Self.frame) == expected)
         #expect(expected.map(\.bytes) == [Self.simple, Self.enhanced, Self.frame])
@@ -105,7 +106,7 @@ import Testing
             let command = GatewayRecord.Command.allCases[number % 3]
             records.append(
                 GatewayRecord(
-                    command, identifier: command == .simple ? 0 : UInt32(number),
+                    command: command, identifier: command == .simple ? 0 : UInt32(number),
                     token: [UInt8](repeating: 1, count: Int.random(in: 32...100, using: &random)),
                     payload: [UInt8](repeating: 2, count: Int.random(in: 1...2_048, using: &random)),
                     expiry: command == .simple ? nil : 9))

@@ -41,8 +41,8 @@ import Testing
             for number in 0..<UInt32(count) {
                 buffer.writeBytes(
                     GatewayRecord(
-                        .enhanced, identifier: first + number, token: [UInt8](repeating: 1, count: 32), payload: [2],
-                        expiry: 0
+                        command: .enhanced, identifier: first + number, token: [UInt8](repeating: 1, count: 32),
+                        payload: [2], expiry: 0
                     ).bytes)
             }
             try channel.writeInbound(buffer)
@@ -73,7 +73,8 @@ import Testing
         let line = try Line()
         line.tell(.admit)
         let record = GatewayRecord(
-            .enhanced, identifier: 1, token: [UInt8](repeating: 1, count: 32), payload: [2, 3, 4, 5, 6, 7], expiry: 0
+            command: .enhanced, identifier: 1, token: [UInt8](repeating: 1, count: 32), payload: [2, 3, 4, 5, 6, 7],
+            expiry: 0
         ).bytes
         try line.channel.writeInbound(ByteBuffer(bytes: record + record.prefix(5)))
         #expect(try line.records() == [1])

@@ -45,7 +45,7 @@ import Testing
             _ number: UInt32, _ payload: String = #"{"aps":{"alert":"x"}}"#, expiry: UInt32? = nil
         ) -> GatewayRecord {
             GatewayRecord(
-                .frame, identifier: number, token: [UInt8](repeating: UInt8(number), count: 32),
+                command: .frame, identifier: number, token: [UInt8](repeating: UInt8(number), count: 32),
                 payload: Array(payload.utf8), expiry: expiry)
         }
 

@@ -1,9 +1,10 @@
-import BelfryServer
 import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import Logging
 import Testing
+
+@testable import BelfryServer
 
 @Suite struct CredentialsExpiryMonitorTests {
     /// Credentials that all end at the same time.

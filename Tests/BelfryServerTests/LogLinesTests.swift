@@ -19,7 +19,7 @@ import Testing
     @Test func `the last lines are kept and long ones cut`() {
         let ring = LogRing()
         var logger = Logger(label: "belfry") { _ in
-            KeepingLogHandler(StreamLogHandler(label: "test", stream: LogLines { _ in }), in: ring)
+            KeepingLogHandler(base: StreamLogHandler(label: "test", stream: LogLines { _ in }), ring: ring)
         }
         logger.logLevel = .info
         logger[metadataKey: "node"] = "n1"
@@ -100,7 +100,7 @@ import Testing
         let output = Output()
         let folds = LogFolds()
         let base = StreamLogHandler(label: "belfry", stream: LogLines { output.write($0) })
-        var logger = Logger(label: "belfry") { _ in FoldingLogHandler(base, in: folds) }
+        var logger = Logger(label: "belfry") { _ in FoldingLogHandler(base: base, folds: folds) }
         logger.logLevel = .info
         for _ in 0..<5 { logger.error("the disk is full") }
         #expect(output.written.split(separator: "\n").count == 1)

@@ -21,7 +21,6 @@ package struct DescriptorPlan: Sendable, Hashable {
     private static let loopReserve = 9 * ProcessInfo.processInfo.activeProcessorCount
     /// Event loops, listeners, the key ring, look-ups of names, connections that are being refused.
     private static let baseReserve = 64 + loopReserve
-    /// Connections of the management port.
     static let managementMax = 32
     /// The file of SQLite with its log and index, for each reader.
     private static let sqliteReserve = 24

@@ -75,7 +75,6 @@ package struct ForwardTime: Sendable {
     }
 }
 
-/// The machine's own clock.
 package struct SystemClock: WallClock {
     package init() {}
 

@@ -175,7 +175,6 @@ final class GracefulShutdown: Service {
     }
 }
 
-/// Checks the key ring and the disk.
 struct HostChecks: Sendable {
     let keyRing: KeyRingFile
     let directory: String

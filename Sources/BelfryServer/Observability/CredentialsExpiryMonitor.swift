@@ -1,29 +1,19 @@
-package import BelfryService
-package import Logging
+import BelfryService
+import Logging
 import Metrics
 import ServiceLifecycle
 
 /// Checks once a day when the credentials of platforms expire, and warns from 30 days before. The first time it looks into those
 /// that an older version stored, so that no page has to.
 package struct CredentialsExpiryMonitor: Service {
-    private let store: any Store
-    private let credentials: any ProviderCredentials
-    private let clock: any WallClock
-    private let logger: Logger
+    let store: any Store
+    let credentials: any ProviderCredentials
+    let clock: any WallClock
+    let logger: Logger
 
     package static let noticeDays: Int64 = 30
     private static let pause = Duration.seconds(86_400)
     private static let pauseAfterError = Duration.seconds(600)
-
-    package init(
-        store: any Store, credentials: any ProviderCredentials, clock: any WallClock,
-        logger: Logger
-    ) {
-        self.store = store
-        self.credentials = credentials
-        self.clock = clock
-        self.logger = logger
-    }
 
     package func run() async {
         await cancelWhenGracefulShutdown {

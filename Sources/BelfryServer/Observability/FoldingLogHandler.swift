@@ -88,12 +88,7 @@ extension LogEvent {
 
 struct FoldingLogHandler: WrappingLogHandler {
     var base: any LogHandler
-    private let folds: LogFolds
-
-    init(_ base: any LogHandler, in folds: LogFolds) {
-        self.base = base
-        self.folds = folds
-    }
+    let folds: LogFolds
 
     func log(event: LogEvent) {
         guard event.level >= .warning else { return base.log(event: event) }
@@ -134,8 +129,6 @@ extension WrappingLogHandler {
 /// Leaves out the lines that libraries log about their own cancellation: a server that cannot start logs that once, with its reason.
 struct CancellationFilter: WrappingLogHandler {
     var base: any LogHandler
-
-    init(_ base: any LogHandler) { self.base = base }
 
     func log(event: LogEvent) {
         guard !"\(event.message)".contains("CancellationError") else { return }

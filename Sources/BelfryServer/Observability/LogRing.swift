@@ -55,12 +55,7 @@ package final class LogRing: Sendable {
 /// Keeps each entry in a ring, beside writing it.
 struct KeepingLogHandler: WrappingLogHandler {
     var base: any LogHandler
-    private let ring: LogRing
-
-    init(_ base: any LogHandler, in ring: LogRing) {
-        self.base = base
-        self.ring = ring
-    }
+    let ring: LogRing
 
     func log(event: LogEvent) {
         let metadata = base.metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new })

@@ -171,7 +171,6 @@ final class PushTracer: PushObserver, Service {
     }
 }
 
-/// The end of a span here.
 enum SpanOutcome: String, CaseIterable { case sent, refused, dropped }
 
 /// The span of a push: from its acceptance to the answer of its last device.
@@ -214,7 +213,6 @@ struct PushSpan: Sendable {
         ])
     }
 
-    /// The body of a request to a collector.
     static func body(of spans: [PushSpan], node: String) -> [UInt8] {
         let resource = [
             JSONValue.attribute("service.name", .string("belfry")),

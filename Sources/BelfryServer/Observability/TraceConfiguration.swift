@@ -85,7 +85,8 @@ extension LoggingConfiguration {
                 case .text: StreamLogHandler.lines(label: label)
                 case .json: JSONLogHandler(label: label)
                 }
-            return FoldingLogHandler(ring.map { KeepingLogHandler(handler, in: $0) } ?? handler, in: .shared)
+            return FoldingLogHandler(
+                base: ring.map { KeepingLogHandler(base: handler, ring: $0) } ?? handler, folds: .shared)
         }
         logger.logLevel = level
         return logger

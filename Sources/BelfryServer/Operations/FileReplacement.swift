@@ -148,7 +148,6 @@ extension Data {
     }
 }
 
-/// The owner, the group and the mode of a file.
 struct FileOwner: Sendable, Hashable {
     var user: uid_t
     var group: gid_t

@@ -36,7 +36,6 @@ package struct KeyRing: Vault {
         guard !ids.isEmpty else { throw .empty }
     }
 
-    /// The content of the file.
     var text: String {
         ids.compactMap { id in keys[id].map { "\(id):\($0.bytes.hex)\n" } }.joined()
     }

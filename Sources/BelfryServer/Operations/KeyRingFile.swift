@@ -153,14 +153,13 @@ enum SystemAccount {
     static var current: String { name(of: geteuid()) }
 
     /// Its number where it has no name, as in containers.
-    static func name(of user: uid_t) -> String {
+    static func name(of user: uid_t) -> String { knownName(of: user) ?? "user \(user)" }
+
+    static func knownName(of user: uid_t) -> String? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 4_096)
-        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil, let name = entry.pw_name
-        else {
-            return "user \(user)"
-        }
-        return String(cString: name)
+        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+        return entry.pw_name.map { String(cString: $0) }
     }
 }

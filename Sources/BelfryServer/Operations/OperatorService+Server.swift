@@ -29,12 +29,5 @@ extension OperatorService {
 /// The user of this machine that the process runs as.
 package enum SystemUser {
     /// The user id where the system has no name for it.
-    package static var name: String {
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var buffer = [CChar](repeating: 0, count: 4_096)
-        let status = getpwuid_r(getuid(), &entry, &buffer, buffer.count, &found)
-        guard status == 0, found != nil else { return String(getuid()) }
-        return String(cString: entry.pw_name)
-    }
+    package static var name: String { SystemAccount.knownName(of: getuid()) ?? String(getuid()) }
 }

@@ -90,21 +90,13 @@ extension Instant {
     /// The number of the hour or day, counted from 1970 UTC.
     package func bucket(of width: AnalyticsBucket.Width, roundedUp: Bool = false) -> Int64 {
         let length = AnalyticsBucket.Width.hourMilliseconds * width.rawValue
-        let number = milliseconds.floored(by: length)
+        let number = milliseconds.flooredQuotient(length)
         return roundedUp && !milliseconds.isMultiple(of: length) ? number + 1 : number
     }
 
     /// The start of an hour or day.
     package init(bucket number: Int64, of width: AnalyticsBucket.Width) {
         self.init(milliseconds: number * AnalyticsBucket.Width.hourMilliseconds * width.rawValue)
-    }
-}
-
-extension Int64 {
-    /// The number of whole lengths, rounded down.
-    package func floored(by length: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: length)
-        return remainder < 0 ? quotient - 1 : quotient
     }
 }
 

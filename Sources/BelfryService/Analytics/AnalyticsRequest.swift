@@ -105,17 +105,12 @@ extension AnalyticsKind {
 extension PCF {
     /// Handlers of `/v1/analytics`.
     struct Analytics: Sendable {
-        private let store: any Store
-        private let options: Options
+        let store: any Store
+        let options: Options
         private let counted = Counter(metric: .events, [("result", "counted")])
         private let repeated = Counter(metric: .events, [("result", "repeated")])
         private let ignored = Counter(metric: .events, [("result", "ignored")])
         private let unusable = Counter(metric: .events, [("result", "unusable")])
-
-        init(store: any Store, options: Options) {
-            self.store = store
-            self.options = options
-        }
 
         var bodyBytesMax: Int { max(options.bodyBytesMax, AnalyticsRequest.bytesMax) }
 

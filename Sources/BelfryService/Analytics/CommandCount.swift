@@ -7,7 +7,6 @@ package struct CommandCount: Sendable, Hashable {
     package let series: Series
     package let amount: Int64
 
-    /// A counter with its labels.
     package struct Series: Sendable, Hashable {
         package let metric: String
         package let labels: [Label]

@@ -24,7 +24,6 @@ struct EventCounter<Session: WriteSession> {
     /// Most events of a batch are about a few pushes.
     private var pushes: [UUID: PushOfEvent?] = [:]
 
-    /// The subject of a count, and the kind of event that is counted.
     private struct Count<Subject: Hashable & Comparable>: Hashable, Comparable {
         let subject: Subject
         let kind: AnalyticsKind

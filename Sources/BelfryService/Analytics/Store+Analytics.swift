@@ -43,7 +43,6 @@ extension Store {
     /// A long batch must not delay other writes.
     private static var eventsPerWrite: Int { 500 }
 
-    /// The counts of one push, by platform.
     package func counts(of push: Key<Push>) async throws -> [Key<Platform>: AnalyticsCounts] {
         try await read { db in
             var counts: [Key<Platform>: AnalyticsCounts] = [:]
@@ -68,7 +67,6 @@ extension Store {
         try await counts(on: [platform], from: start, until: end, by: width)[platform] ?? []
     }
 
-    /// The counts of platforms, as those of one.
     package func counts(
         on platforms: [Key<Platform>], from start: Instant, until end: Instant, by width: AnalyticsBucket.Width
     ) async throws -> [Key<Platform>: [AnalyticsBucket]] {
@@ -80,16 +78,16 @@ extension Store {
                 var counts: [Int64: AnalyticsCounts] = [:]
                 var activities: [Int64: PlatformActivity] = [:]
                 try db.prepared(CountStatements.onPlatform).each(platform, hours.lowerBound, hours.upperBound) { row in
-                    let number = row.integer(0).floored(by: width.rawValue)
+                    let number = row.integer(0).flooredQuotient(width.rawValue)
                     counts[number, default: [:]][try AnalyticsKind(row, at: 1), default: 0] += row.integer(2)
                 }
                 for (hour, activity) in try db.activity(on: platform, hours) {
-                    let number = hour.floored(by: width.rawValue)
+                    let number = hour.flooredQuotient(width.rawValue)
                     activities[number, default: PlatformActivity()] += activity
                     if activity.accepted > 0 { counts[number, default: [:]][.sent, default: 0] += activity.accepted }
                 }
                 for joined in recent[platform] ?? [] where hours.contains(joined.hour) {
-                    let number = joined.hour.floored(by: width.rawValue)
+                    let number = joined.hour.flooredQuotient(width.rawValue)
                     activities[number, default: PlatformActivity()].add(joined.devices, .joined)
                 }
                 found[platform] = Set(counts.keys).union(activities.keys).sorted().map {

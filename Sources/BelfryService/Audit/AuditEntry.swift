@@ -7,7 +7,6 @@ package struct AuditEntry: Sendable, Hashable {
     package let change: AuditedChange
 }
 
-/// The author of a change.
 package struct AuditAuthor: Sendable, Hashable {
     /// The id of the admin key that the request used, or the e-mail address of a person at the dashboard; nil for a command on
     /// the server's own machine.
@@ -86,20 +85,7 @@ package struct AuditedChange: Sendable, Hashable {
     /// Stored as a number, so that the line outlives the application.
     package let application: Key<Application>?
     /// The new values, by field. Never a secret.
-    package let details: [String: String]
-
-    package init(
-        keyID: String?, address: String?, action: String, subject: String, tenant: Key<Tenant>?,
-        application: Key<Application>?, details: [String: String] = [:]
-    ) {
-        self.keyID = keyID
-        self.address = address
-        self.action = action
-        self.subject = subject
-        self.tenant = tenant
-        self.application = application
-        self.details = details
-    }
+    package private(set) var details: [String: String] = [:]
 }
 
 extension AuditedChange {
@@ -121,7 +107,6 @@ extension AuditedChange {
             by: author, action, application.uuid.lowercased, of: Permission.Subject(application), details)
     }
 
-    /// A change of a platform.
     package init(
         by author: AuditAuthor, _ action: String, _ platform: Platform, of application: Application,
         _ details: [String: String] = [:]

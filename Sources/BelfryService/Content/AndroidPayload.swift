@@ -168,10 +168,7 @@ extension Push.Content {
     ) throws(InvalidInput) -> (field: String, members: JSONObject) {
         for key in form.parts + ["android"] {
             guard let value = custom[key], !value.isNull else { continue }
-            guard case .object(let members) = value else {
-                throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
-            }
-            return ("message.custom.\(key)", members)
+            return ("message.custom.\(key)", try value.demandObject("message.custom.\(key)"))
         }
         return ("message.custom.android", [:])
     }

@@ -9,7 +9,7 @@ package enum ApplePayloadRules {
     ) throws(InvalidInput) -> JSONObject {
         try checkRoot(payload, of: type, field)
         var payload = payload
-        var aps = try members(payload["aps"] ?? .object([:]), "\(field).aps")
+        var aps = try payload["aps"]?.demandObject("\(field).aps") ?? [:]
         for (key, value) in type.filled where aps[key] == nil { aps[key] = value }
         let shapes = type.shapes
         for (key, value) in aps.sorted(by: { $0.key < $1.key }) {
@@ -87,13 +87,6 @@ package enum ApplePayloadRules {
         guard aps["input-push-token"] == nil || aps["input-push-channel"] == nil else {
             throw InvalidInput(field: "\(field).input-push-token", "and input-push-channel exclude each other")
         }
-    }
-
-    fileprivate static func members(_ value: JSONValue, _ field: String) throws(InvalidInput) -> JSONObject {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
-        return members
     }
 }
 

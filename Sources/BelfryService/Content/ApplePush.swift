@@ -204,19 +204,11 @@ extension ApplePush {
 /// Strictly typed accessors; `null` counts as missing.
 extension JSONValue {
     fileprivate func members(_ field: String) throws(InvalidInput) -> JSONObject {
-        switch self {
-        case .null: [:]
-        case .object(let members): members
-        default: throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
-        }
+        try isNull ? [:] : demandObject(field)
     }
 
     fileprivate func text(_ field: String) throws(InvalidInput) -> String? {
-        if isNull { return nil }
-        guard let text = stringValue else {
-            throw InvalidInput(field: field, "has to be a string, it is \(typeName)")
-        }
-        return text
+        try isNull ? nil : demandText(field)
     }
 
     fileprivate func flag(_ field: String) throws(InvalidInput) -> Bool? {

@@ -1,6 +1,5 @@
 /// The change that a push makes to the number on the app's icon, which is kept for each device.
 package enum BadgeChange: Sendable, Hashable {
-    /// Sets it.
     case set(Int64)
     /// Counts it up, as a sender writes `"+1"`.
     case add(Int64)

@@ -27,7 +27,7 @@ package struct IOSPayload: Sendable, Hashable {
             try check("message.apns.payload", limit: type.payloadBytesMax(for: use))
             return
         }
-        let custom = try content.iosMembers()
+        let custom = try content.members("ios") ?? [:]
         var aps = try Self.aps(custom, body: content.body)
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
         var extra = try Self.extra(custom["extra"])
@@ -47,7 +47,7 @@ package struct IOSPayload: Sendable, Hashable {
 
     /// Throws `InvalidInput` where a field for iOS has the wrong type, whichever platforms are targeted.
     package static func checkTypes(of content: Push.Content) throws(InvalidInput) {
-        let custom = try content.iosMembers()
+        let custom = try content.members("ios") ?? [:]
         _ = try aps(custom, body: content.body)
         _ = try extra(custom["extra"])
     }
@@ -131,9 +131,7 @@ package struct IOSPayload: Sendable, Hashable {
     private static func extra(_ value: JSONValue?) throws(InvalidInput) -> JSONObject {
         let field = "message.custom.ios.extra"
         guard let value, !value.isNull else { return [:] }
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
+        let members = try value.demandObject(field)
         for reserved in ["aps", "receiptId"] where members[reserved] != nil {
             throw InvalidInput(field: "\(field).\(reserved)", "is reserved: the server writes it")
         }
@@ -164,10 +162,7 @@ package struct IOSPayload: Sendable, Hashable {
     }
 
     private static func string(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
-        guard case .string = value else {
-            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
-        }
-        return value
+        .string(try value.demandText(field))
     }
 
     private static func strings(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
@@ -176,16 +171,6 @@ package struct IOSPayload: Sendable, Hashable {
         }
         for (index, item) in items.enumerated() { _ = try string(item, field: "\(field)[\(index)]") }
         return value
-    }
-}
-
-extension Push.Content {
-    fileprivate func iosMembers() throws(InvalidInput) -> JSONObject {
-        guard let custom = custom["ios"], !custom.isNull else { return [:] }
-        guard case .object(let members) = custom else {
-            throw InvalidInput(field: "message.custom.ios", "has to be an object, it is \(custom.typeName)")
-        }
-        return members
     }
 }
 

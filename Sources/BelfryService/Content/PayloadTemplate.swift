@@ -26,7 +26,6 @@ package struct PayloadTemplate: Sendable {
     private static let opening: [UInt8] = [0xEF, 0xB7, 0x90]
     private static let closing: [UInt8] = [0xEF, 0xB7, 0x91]
 
-    /// The mark of a placeholder, as a text.
     static func mark(_ index: Int) -> String { mark("\(index)") }
     /// The mark of the badge, as a text; the number has no quotes.
     package static let badgeMark = mark("n")
@@ -104,7 +103,6 @@ package struct PayloadTemplate: Sendable {
         return bytes
     }
 
-    /// A mark in a payload.
     private struct Mark {
         /// nil for the badge.
         let index: Int?

@@ -26,7 +26,6 @@ package final class PersonalizedValues: Sendable {
 
     package var badge: Int64 { values.badge }
 
-    /// The text in the place of a placeholder.
     package func text(of placeholder: Placeholder) -> String {
         let own =
             if let form = placeholder.form {
@@ -75,7 +74,6 @@ package struct PersonalizationNeeds: Sendable, Hashable {
     package private(set) var badge = false
     package private(set) var device = false
     package private(set) var user = false
-    /// The names of attributes.
     package private(set) var attributes: Set<String> = []
     package private(set) var links = false
 

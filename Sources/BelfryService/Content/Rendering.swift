@@ -48,9 +48,7 @@ extension Push.Content {
         }
     }
 
-    /// The result of a check.
     package struct Checked: Sendable, Hashable {
-        /// The content as it is stored.
         package let stored: String
         /// The types of platform that refuse it for its size, where others take it.
         package let tooLarge: [InvalidInput]

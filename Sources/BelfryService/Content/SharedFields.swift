@@ -187,9 +187,7 @@ extension Push.Content {
             throw InvalidInput(field: "message.web.title", "is missing")
         }
     }
-}
 
-extension Push.Content {
     /// Throws where a translation is of a text that the message has not, and where it is no text for its field.
     private func checkTranslations() throws(InvalidInput) {
         for (tag, texts) in translations.languages {
@@ -204,9 +202,7 @@ extension Push.Content {
             }
         }
     }
-}
 
-extension Push.Content {
     /// Throws on the first invalid field of a part for Android's services that goes before a shared one. Without shared
     /// fields they are data for the app.
     private func checkOwnFields() throws(InvalidInput) {

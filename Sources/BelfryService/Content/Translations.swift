@@ -5,7 +5,6 @@ package struct Translations: Sendable, Hashable {
     /// Texts by field, by language tag, as `asLanguage` has it.
     private var texts: [String: [String: String]] = [:]
 
-    /// The fields that may be translated.
     package static let fields = ["title", "body", "image", "link"]
     package static let languagesMax = 64
 
@@ -69,7 +68,6 @@ package struct Translations: Sendable, Hashable {
 
     package var json: JSONValue { .object(JSONObject(texts.mapValues { .object(JSONObject($0)) })) }
 
-    /// The languages, with the texts of each.
     package var languages: [(tag: String, texts: [String: String])] {
         texts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
@@ -104,7 +102,6 @@ extension TextContext {
     func `in`(_ tag: String) -> TextContext { TextContext(language: .of(tag), values: values) }
 }
 
-/// A text with its translations.
 package struct TranslatedText: Sendable, Hashable {
     /// By language tag, as `asLanguage` has it.
     let texts: [String: TextTemplate]

@@ -29,9 +29,7 @@ package struct WebMessage: Sendable, Hashable {
     package init(
         _ value: JSONValue, field: String = "message.web", needsTitle: Bool = true
     ) throws(InvalidInput) {
-        guard case .object(var members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
+        var members = try value.demandObject(field)
         let topic = members.removeValue(forKey: "topic")
         let urgency = members.removeValue(forKey: "urgency")
         let ttl = members.removeValue(forKey: "ttl")

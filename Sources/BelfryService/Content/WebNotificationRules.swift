@@ -67,10 +67,7 @@ enum WebNotificationRules {
         var checked: [JSONValue] = []
         for (index, action) in actions.enumerated() {
             let name = "\(field)[\(index)]"
-            guard case .object(let members) = action else {
-                throw InvalidInput(field: name, "has to be an object, it is \(action.typeName)")
-            }
-            let known = try Self.checked(members, by: actionShapes, field: name)
+            let known = try Self.checked(try action.demandObject(name), by: actionShapes, field: name)
             guard known["action"] != nil, known["title"] != nil else {
                 throw InvalidInput(field: name, "needs action and title")
             }

@@ -97,7 +97,7 @@ package enum WindowsTemplate {
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             let path = "\(field).template_fields.\(key)"
             guard template.names.contains(key) else { throw unknown(path, of: name, known: template.names) }
-            guard case .string = value else { throw mismatch(path, "a string", value) }
+            guard case .string = value else { throw .value(path, value, not: "a string") }
         }
     }
 
@@ -110,7 +110,7 @@ package enum WindowsTemplate {
                     throw .value("\(field).\(key)", value, not: "a whole number from 1 to 99")
                 }
             case ("badge_value_string", .string): continue
-            case ("badge_value_string", _): throw mismatch("\(field).\(key)", "a string", value)
+            case ("badge_value_string", _): throw .value("\(field).\(key)", value, not: "a string")
             default: throw unknown("\(field).\(key)", of: "badge", known: known)
             }
         }
@@ -132,8 +132,8 @@ package enum WindowsTemplate {
             case ("launch", .string), ("audioLoop", .bool), ("audioSilent", .bool): continue
             case ("duration", .string("short")), ("duration", .string("long")): continue
             case ("audioSrc", .string(let sound)) where sounds.contains(sound): continue
-            case ("launch", _): throw mismatch(path, "a string", value)
-            case ("audioLoop", _), ("audioSilent", _): throw mismatch(path, "a boolean", value)
+            case ("launch", _): throw .value(path, value, not: "a string")
+            case ("audioLoop", _), ("audioSilent", _): throw .value(path, value, not: "a boolean")
             case ("duration", _): throw .value(path, value, notOneOf: ["short", "long"])
             case ("audioSrc", _):
                 throw .value(
@@ -184,38 +184,25 @@ package enum WindowsTemplate {
     private static func unknown(_ path: String, of template: String, known: [String]) -> InvalidInput {
         .unknown(path, String(path.split(separator: ".").last ?? ""), notOf: "a field of \(template)", known: known)
     }
-
-    private static func mismatch(_ path: String, _ expected: String, _ value: JSONValue) -> InvalidInput {
-        .value(path, value, not: expected)
-    }
 }
 
 extension Push.Content {
     /// The sender's part for a platform; nil when there is none.
     func members(_ key: String) throws(InvalidInput) -> JSONObject? {
         guard let value = custom[key], !value.isNull else { return nil }
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
-        }
-        return members
+        return try value.demandObject("message.custom.\(key)")
     }
 }
 
 extension JSONObject {
     func text(_ key: String, in field: String) throws(InvalidInput) -> String {
-        switch self[key] {
-        case .string(let text): return text
-        case nil, .null: throw InvalidInput(field: "\(field).\(key)", "is missing")
-        case let value?: throw InvalidInput(field: "\(field).\(key)", "has to be a string, it is \(value.typeName)")
-        }
+        guard let value = self[key], !value.isNull else { throw InvalidInput(field: "\(field).\(key)", "is missing") }
+        return try value.demandText("\(field).\(key)")
     }
 
     /// Empty when there are none.
     func members(_ key: String, in field: String) throws(InvalidInput) -> JSONObject {
-        switch self[key] {
-        case .object(let members): return members
-        case nil, .null: return [:]
-        case let value?: throw InvalidInput(field: "\(field).\(key)", "has to be an object, it is \(value.typeName)")
-        }
+        guard let value = self[key], !value.isNull else { return [:] }
+        return try value.demandObject("\(field).\(key)")
     }
 }

@@ -202,5 +202,5 @@ extension Chart.Unit {
 
 extension Double {
     /// With one decimal.
-    fileprivate var short: String { String((self * 10).rounded() / 10) }
+    var short: String { String((self * 10).rounded() / 10) }
 }

@@ -156,7 +156,6 @@ extension Value {
 }
 
 extension [Value] {
-    /// With a space after each.
     var spaced: [any HTML] { flatMap { [$0, " "] as [any HTML] } }
 }
 

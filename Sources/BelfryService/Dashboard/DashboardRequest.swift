@@ -98,7 +98,6 @@ extension APIError {
     static func none(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 
-/// The answer of a page.
 enum PageAnswer: Sendable {
     case page(PageView)
     /// The page again, with what is wrong in its form.
@@ -118,7 +117,6 @@ struct PageRoute: Sendable {
     /// The path below `/dashboard`.
     let path: String
     let answer: @Sendable (DashboardRequest) async throws -> PageAnswer
-    /// The longest body.
     var bodyBytesMax = 256 << 10
 
     func taking(bytes: Int) -> PageRoute {

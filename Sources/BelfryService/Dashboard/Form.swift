@@ -278,7 +278,6 @@ extension [Field] {
     }
 }
 
-/// One field of a form.
 struct Field: Component {
     let name: String
     let label: String

@@ -57,7 +57,6 @@ struct MapFrame: Sendable, Hashable {
     /// The width of the whole world, in units of the map.
     var side: Double { Self.tileSide * Double(1 << zoom) }
 
-    /// Units of the map for a metre on the ground.
     func unitsPerMetre(at latitude: Double) -> Double {
         side / (Self.metresAround * max(0.01, cos(latitude * .pi / 180)))
     }
@@ -82,7 +81,6 @@ struct MapFrame: Sendable, Hashable {
         Self.height / 2 + (Self.down(latitude) - Self.down(self.latitude)) * side
     }
 
-    /// The latitude at a height of the map.
     func latitude(y: Double) -> Double {
         Self.latitude(down: Self.down(latitude) + (y - Self.height / 2) / side)
     }
@@ -422,9 +420,6 @@ struct MapView: Component {
 }
 
 extension Double {
-    /// With one decimal.
-    fileprivate var short: String { String((self * 10).rounded() / 10) }
-
     /// An angle with its direction, as exact as a graticule needs.
     fileprivate func degrees(_ positive: String, _ negative: String) -> String {
         let rounded = (magnitude * 10_000).rounded() / 10_000

@@ -125,7 +125,6 @@ extension Request {
 enum Address {
     static func path(_ parts: String...) -> String { joined(parts) }
 
-    /// A page of an application.
     static func of(_ application: Application, _ parts: String...) -> String {
         joined(["apps", application.uuid.lowercased] + parts)
     }

@@ -86,7 +86,6 @@ struct SearchHits {
     private static let perKind = 4
     /// How long devices are searched without an index, and users with one, in one application.
     private static let (devicesSearchedFor, usersSearchedFor) = (Duration.milliseconds(25), Duration.milliseconds(10))
-    /// How many pushes are read at a time.
     private static let pushesAtOnce = 50
 
     init(text: String) { self.text = text }

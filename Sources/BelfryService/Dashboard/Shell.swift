@@ -240,7 +240,6 @@ struct Shell: Sendable {
 }
 
 extension Store {
-    /// The applications that a person may see.
     func applications(seenBy person: Person, limit: Int = .max) async throws -> [Application] {
         try await applications(in: person.bounds, limit: limit).filter(person.maySee)
     }

@@ -32,8 +32,8 @@ extension Instant {
 
     fileprivate func fieldText(in zone: ZoneInfo) -> String {
         let local = zone.local(at: self)
-        let text = Instant(milliseconds: local.seconds * 1_000 + milliseconds - milliseconds.floored(by: 1_000) * 1_000)
-            .text.dropLast()
+        let rest = milliseconds - milliseconds.flooredQuotient(1_000) * 1_000
+        let text = Instant(milliseconds: local.seconds * 1_000 + rest).text.dropLast()
         return String(text.hasSuffix(":00.000") ? text.dropLast(7) : text)
     }
 

@@ -127,7 +127,6 @@ enum Period: String, CaseIterable {
         }
     }
 
-    /// Links to all periods of a page.
     static func tabs(_ path: String, current: Period) -> [Link] {
         allCases.map { Link($0.rawValue, Address.query(path, [("period", $0.rawValue)]), isCurrent: $0 == current) }
     }

@@ -52,21 +52,10 @@ package struct PublicPath: Sendable, Hashable {
                 index += 1
                 continue
             }
-            if isUnreserved(octet) { written.append(octet) } else { written += [UInt8(ascii: "%")] + digits }
+            if octet.isUnreserved { written.append(octet) } else { written += [UInt8(ascii: "%")] + digits }
             index += 3
         }
         return written
-    }
-
-    /// Source: RFC 3986 §2.3.
-    private static func isUnreserved(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
     }
 
     /// An address of the server's own as browsers have to ask for it.

@@ -20,9 +20,7 @@ struct TraceParent: Equatable {
         trace = parts[1]
         span = parts[2]
     }
-}
 
-extension TraceParent {
     init?(of request: Request) {
         guard let text = request.headers[.traceparent] else { return nil }
         self.init(text)

@@ -70,16 +70,10 @@ extension AdminService {
 package struct RecordedImport: Sendable {
     package private(set) var job: ImportJob
     package let service: ImportService
-    private let store: any Store
+    let store: any Store
 
     /// The most rows that are in memory, and written together.
     package static let windowRows = 1_024
-
-    init(job: ImportJob, service: ImportService, store: any Store) {
-        self.job = job
-        self.service = service
-        self.store = store
-    }
 
     /// Imports some rows of the list, and returns the verdict on each, in order. Verdicts are written down after the rows, so
     /// a crash has a few rows imported again, which are duplicates then.
@@ -111,8 +105,7 @@ extension ImportService.Verdict {
     package static let csvHead = "row,id,platform_uuid,verdict,reason\n"
 
     package var csvLine: String {
-        let reason = if case .refused(let words) = outcome { words } else { "" }
-        let (id, words) = ((id ?? "").withoutFormula.csv, reason.withoutFormula.csv)
+        let (id, words) = ((id ?? "").withoutFormula.csv, (outcome.reason ?? "").withoutFormula.csv)
         return "\(row),\(id),\(platform?.lowercased ?? ""),\(outcome.name),\(words)\n"
     }
 }

@@ -50,7 +50,6 @@ struct CSVSplitter: RowSplitter {
     /// The most columns; no list has as many.
     static let columnsMax = 1_024
 
-    /// The values of one record.
     static func fields(of record: [UInt8]) throws(InvalidInput) -> [String] {
         var fields: [String] = []
         var field: [UInt8] = []

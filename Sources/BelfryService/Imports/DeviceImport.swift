@@ -16,6 +16,9 @@ package struct DeviceImport: Sendable, Hashable {
     /// The topics and labels that it needs.
     var topicNames: Set<String> { registration.topics.wanted.union(registration.labels.names) }
 
+    /// The custom user id of the row; nil where it has none.
+    var user: String? { if case .set(let id) = registration.customUserID { id } else { nil } }
+
     /// The import for a device that is there. One that is inactive stays so until its app registers: the app unregistered it, a
     /// provider called its token dead, or an earlier list had it inactive. A device without a token lost it to another device alone.
     func updating(_ row: DeviceRow) -> DeviceImport {
@@ -24,7 +27,6 @@ package struct DeviceImport: Sendable, Hashable {
     }
 }
 
-/// The result of importing a device.
 package enum ImportVerdict: Sendable, Hashable {
     /// It was not there.
     case new
@@ -43,6 +45,8 @@ package enum ImportVerdict: Sendable, Hashable {
         case .refused: "refused"
         }
     }
+
+    var reason: String? { if case .refused(let words) = self { words } else { nil } }
 }
 
 /// Marks a device as imported from another server, with its state since.

@@ -170,10 +170,8 @@ struct ImportPages {
             if !refusals.isEmpty {
                 Table(
                     "Refused rows", ["#Row", "Id", "Why"],
-                    refusals.map { verdict in
-                        var reason = ""
-                        if case .refused(let words) = verdict.outcome { reason = words }
-                        return [[.number(verdict.row)], [.text(verdict.id ?? "")], [.text(reason)]]
+                    refusals.map {
+                        [[.number($0.row)], [.text($0.id ?? "")], [.text($0.outcome.reason ?? "")]]
                     }, empty: "")
             }
             ButtonRow([Link("Result of each row (CSV)", Address.of(application, "import", job.uuid.lowercased))])

@@ -39,7 +39,6 @@ extension Admin {
             package let reason: String
         }
 
-        /// The verdict on a row.
         package struct Verdict: Codable, Sendable {
             package let row: Int
             @OrNull package var id: String?
@@ -52,8 +51,7 @@ extension Admin {
                 _id = OrNull(wrappedValue: verdict.id)
                 _platform_uuid = OrNull(wrappedValue: verdict.platform?.lowercased)
                 self.verdict = verdict.outcome.name
-                let words: String? = if case .refused(let words) = verdict.outcome { words } else { nil }
-                _reason = OrNull(wrappedValue: words)
+                _reason = OrNull(wrappedValue: verdict.outcome.reason)
             }
         }
 

@@ -252,7 +252,6 @@ private struct TrialDevice: Sendable, Hashable {
         }
     }
 
-    /// Reads `words`.
     init(key: Int64, _ words: [UInt64]) {
         self.key = key
         (token, isActive, user) = (words[0], words[1] == 1, words[5])
@@ -281,13 +280,6 @@ private struct TrialDevice: Sendable, Hashable {
     }
 
     var party: ImportRules.Party { ImportRules.Party(key: Key(key), mark: mark) }
-}
-
-extension DeviceImport {
-    /// Its custom user id, if it has one.
-    fileprivate var user: String? {
-        if case .set(let id) = registration.customUserID { id } else { nil }
-    }
 }
 
 extension Device.About {

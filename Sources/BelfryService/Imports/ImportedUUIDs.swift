@@ -8,9 +8,7 @@ extension Store {
         if let key = secrets.naming.device(of: uuid) { return .own(key) }
         return try await self.platform(platform)?.hasImports == true ? .imported(uuid) : nil
     }
-}
 
-extension Store {
     /// The UUIDs that another server gave to devices, by the devices' own UUIDs.
     ///
     /// - Parameter platforms: where the devices are. Where those have no imports, nothing is looked up.

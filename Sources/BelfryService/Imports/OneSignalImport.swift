@@ -71,12 +71,10 @@ enum ImportedSubscription {
 }
 
 extension String? {
-    /// nil where it is empty.
     var given: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 extension JSONValue {
-    /// A whole number.
     var whole: Int64? { if case .integer(let number) = self { number } else { nil } }
 
     /// The value of a tag as a part of a topic's name.

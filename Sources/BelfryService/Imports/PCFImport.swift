@@ -43,12 +43,9 @@ struct PCFImport: ImportRowParser {
     }
 
     private static func tags(_ value: JSONValue) throws(InvalidInput) -> [String] {
-        guard case .array(let tags) = value else {
-            if value.isNull { return [] }
-            throw InvalidInput(field: "tags", "has to be an array, it is \(value.typeName)")
-        }
+        guard !value.isNull else { return [] }
         var names: [String] = []
-        for (index, tag) in tags.enumerated() {
+        for (index, tag) in try value.demandArray("tags").enumerated() {
             guard let name = tag.stringValue ?? tag["text"]?.stringValue else {
                 throw InvalidInput(field: "tags[\(index)]", "has no text")
             }

@@ -14,26 +14,25 @@ struct PinpointImport: ImportRowParser {
         (row.kinds, row.mode) = (kinds, mode)
         row.token = endpoint["Address"]?.stringValue ?? ""
         row.id = endpoint["Id"]?.stringValue
+        let device = endpoint["Demographic"]
         row.about = Device.About(
-            os: endpoint["Demographic"]?["Platform"]?.stringValue,
-            osVersion: endpoint["Demographic"]?["PlatformVersion"]?.stringValue,
-            model: endpoint["Demographic"]?["Model"]?.stringValue,
-            manufacturer: endpoint["Demographic"]?["Make"]?.stringValue)
+            os: device?["Platform"]?.stringValue, osVersion: device?["PlatformVersion"]?.stringValue,
+            model: device?["Model"]?.stringValue, manufacturer: device?["Make"]?.stringValue)
         row.customUserID = endpoint["User"].map { $0["UserId"]?.stringValue ?? "" }
         row.topics = try endpoint["Attributes"].map(Self.topics)
         row.note(
-            language: endpoint["Demographic"]?["Locale"]?.stringValue?.replacing("_", with: "-"),
-            timeZone: endpoint["Demographic"]?["Timezone"]?.stringValue)
+            language: device?["Locale"]?.stringValue?.replacing("_", with: "-"),
+            timeZone: device?["Timezone"]?.stringValue)
         row.note(
-            appVersion: endpoint["Demographic"]?["AppVersion"]?.stringValue,
-            country: endpoint["Location"]?["Country"]?.stringValue, attributes: endpoint["Attributes"])
+            appVersion: device?["AppVersion"]?.stringValue, country: endpoint["Location"]?["Country"]?.stringValue,
+            attributes: endpoint["Attributes"])
         row.lastSeenAt = endpoint["EffectiveDate"]?.stringValue.flatMap(ImportTime.read)
         row.isActive =
             endpoint["EndpointStatus"]?.stringValue != "INACTIVE" && endpoint["OptOut"]?.stringValue != "ALL"
         return row
     }
 
-    private static let channels: [String: ([PlatformKind], Platform.Mode?)] = [
+    static let channels: [String: ([PlatformKind], Platform.Mode?)] = [
         "APNS": ([.ios], .production), "APNS_SANDBOX": ([.ios], .development),
         "APNS_VOIP": ([.apple(.voip)], .production), "APNS_VOIP_SANDBOX": ([.apple(.voip)], .development),
         "GCM": ([.androidFCM, .android], nil), "ADM": ([.amazon], nil), "BAIDU": ([.androidBaidu], nil),
@@ -42,10 +41,7 @@ struct PinpointImport: ImportRowParser {
     /// An attribute has several values; topics are `attribute:value`.
     private static func topics(_ attributes: JSONValue) throws(InvalidInput) -> [String] {
         guard !attributes.isNull else { return [] }
-        guard case .object(let members) = attributes else {
-            throw InvalidInput(field: "Attributes", "has to be an object, it is \(attributes.typeName)")
-        }
-        return members.flatMap { name, values -> [String] in
+        return try attributes.demandObject("Attributes").flatMap { name, values -> [String] in
             guard case .array(let values) = values else { return ["\(name):\(values.importedText)"] }
             return values.map { "\(name):\($0.importedText)" }
         }.sorted()

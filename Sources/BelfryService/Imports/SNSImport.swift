@@ -31,10 +31,6 @@ struct SNSImport: ImportRowParser {
         return row
     }
 
-    private static let services: [String: ([PlatformKind], Platform.Mode?)] = [
-        "APNS": ([.ios], .production), "APNS_SANDBOX": ([.ios], .development),
-        "APNS_VOIP": ([.apple(.voip)], .production), "APNS_VOIP_SANDBOX": ([.apple(.voip)], .development),
-        "GCM": ([.androidFCM, .android], nil), "ADM": ([.amazon], nil), "BAIDU": ([.androidBaidu], nil),
-        "WNS": ([.windows8], nil), "MPNS": ([.windowsPhone], nil),
-    ]
+    private static let services = PinpointImport.channels.merging(
+        ["WNS": ([.windows8], nil), "MPNS": ([.windowsPhone], nil)]) { $1 }
 }

@@ -57,13 +57,6 @@ extension SQLConnection {
     }
 }
 
-extension DeviceImport {
-    /// The custom user id of the row; nil where it has none.
-    fileprivate var user: String? {
-        if case .set(let id) = registration.customUserID { id } else { nil }
-    }
-}
-
 /// The devices and topics that an import would find in the database, read and not changed.
 package struct ImportSurvey: Sendable, Hashable {
     /// For each device of the import, in order.

@@ -37,20 +37,12 @@ struct JSONWriter {
         _ key: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
     ) {
         self.key(key)
-        enclosed("[", "]") { writer in
-            for element in elements { write(&writer, element) }
-        }
+        list(elements, write)
     }
 
     mutating func strings(_ key: StaticString, _ values: [String]) {
         self.key(key)
-        enclosed("[", "]") { writer in
-            for value in values {
-                writer.comma()
-                writer.quoted(value)
-                writer.needsComma = true
-            }
-        }
+        list(values) { $0.text($1) }
     }
 
     /// An object whose keys are data.
@@ -146,14 +138,10 @@ struct JSONWriter {
         withUnsafeBytes(of: value.uuid) { uuid in
             for (index, byte) in uuid.enumerated() {
                 if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
-                hexDigits(byte)
+                bytes.append((byte >> 4).hexDigit)
+                bytes.append((byte & 15).hexDigit)
             }
         }
-    }
-
-    private mutating func hexDigits(_ byte: UInt8) {
-        bytes.append((byte >> 4).hexDigit)
-        bytes.append((byte & 15).hexDigit)
     }
 }
 
@@ -187,12 +175,9 @@ extension JSONWriter {
 
     mutating func integers(_ key: StaticString, _ values: [Int64]) {
         self.key(key)
-        enclosed("[", "]") { json in
-            for value in values { json.element(.integer(value)) }
-        }
+        list(values) { $0.element(.integer($1)) }
     }
 
-    /// An element of an array.
     mutating func element(_ value: JSONValue) {
         comma()
         write(value)

@@ -73,7 +73,6 @@ package struct DatabaseReport: Sendable, Hashable {
     }
 }
 
-/// A line that the server wrote to its log.
 package struct LogLine: Sendable, Hashable {
     package enum Level: String, Sendable, Hashable, CaseIterable, Comparable {
         case trace, debug, info, notice, warning, error, critical

@@ -138,18 +138,12 @@ extension QuietHours {
     ///
     /// - Parameter isStored: whether the zone was known when it was written.
     package init(_ value: JSONValue, field: String, isStored: Bool = false) throws(InvalidInput) {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
         var texts: [String: String] = [:]
-        for (name, value) in members where !value.isNull {
+        for (name, value) in try value.demandObject(field) where !value.isNull {
             guard ["from", "to", "then", "time_zone"].contains(name) else {
                 throw InvalidInput.unknown("\(field).\(name)", instead: ["from", "to", "then", "time_zone"])
             }
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: "\(field).\(name)", "has to be a string, it is \(value.typeName)")
-            }
-            texts[name] = text
+            texts[name] = try value.demandText("\(field).\(name)")
         }
         var hours: DayHours?
         if texts["from"] != nil || texts["to"] != nil {
@@ -206,10 +200,7 @@ extension FrequencyCap {
         }
         var kind: String?
         if let value = members["kind"], !value.isNull {
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: "\(field).kind", "has to be a string, it is \(value.typeName)")
-            }
-            kind = try DeliveryRules.kind(text, field: "\(field).kind")
+            kind = try DeliveryRules.kind(try value.demandText("\(field).kind"), field: "\(field).kind")
             guard kind != DeliveryRules.exemptKind else {
                 throw InvalidInput(field: "\(field).kind", "is \(DeliveryRules.exemptKind), which has no limit")
             }
@@ -223,11 +214,8 @@ extension FrequencyCap {
         return .object(members)
     }
 
-    /// Reads a list of them.
     package static func list(_ value: JSONValue, field: String) throws(InvalidInput) -> [FrequencyCap] {
-        guard case .array(let elements) = value else {
-            throw InvalidInput(field: field, "has to be an array, it is \(value.typeName)")
-        }
+        let elements = try value.demandArray(field)
         guard elements.count <= DeliveryRules.capsMax else {
             throw InvalidInput(
                 field: field, "has \(elements.count) caps, the limit is \(DeliveryRules.capsMax)")

@@ -65,10 +65,7 @@ package struct UnlessSent: Sendable, Hashable {
         }
         kind = try members["kind"].flatMap { (value) throws(InvalidInput) in
             if value.isNull { return nil }
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: "\(field).kind", "has to be a string, it is \(value.typeName)")
-            }
-            return try DeliveryRules.kind(text, field: "\(field).kind")
+            return try DeliveryRules.kind(try value.demandText("\(field).kind"), field: "\(field).kind")
         }
     }
 
@@ -87,10 +84,7 @@ package struct UnlessSent: Sendable, Hashable {
 extension TimeSpan {
     fileprivate init(_ value: JSONValue?, field: String) throws(InvalidInput) {
         guard let value, !value.isNull else { throw InvalidInput.missing(field) }
-        guard let text = value.stringValue else {
-            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
-        }
-        try self.init(text, field: field)
+        try self.init(try value.demandText(field), field: field)
     }
 }
 

@@ -3,7 +3,6 @@ import Logging
 import PostgreSQL
 import Synchronization
 
-/// Runs the periodic maintenance.
 final class PostgresMaintenance: Sendable {
     // SAFETY: set once, and a dispatch source may be used from anywhere.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer

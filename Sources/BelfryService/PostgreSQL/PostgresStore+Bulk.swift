@@ -41,7 +41,6 @@ extension PostgresWriteSession {
 }
 
 extension Secrets {
-    /// The token hash of a row of devices.
     fileprivate func hash(of row: [BulkValue], in table: BulkTable) -> BulkValue {
         guard case .bytes(let token) = row[table.place(of: "token")] else { return .null }
         return .bytes(hash(DeviceToken(bytes: token)).bytes)

@@ -48,7 +48,6 @@ package final class PostgresStore: Store {
     private let changeNotifier: ChangeNotifier
     private let maintenance: PostgresMaintenance?
 
-    /// The options for opening a store.
     package struct Options: Sendable {
         /// As `ConnectionOptions.string`.
         package var connection: String
@@ -183,7 +182,6 @@ package final class PostgresStore: Store {
         }
     }
 
-    /// Uses a connection once.
     private static func once<Value: Sendable>(
         _ connecting: ConnectionOptions, _ body: @escaping @Sendable (Connection) throws -> Value
     ) async throws -> Value {

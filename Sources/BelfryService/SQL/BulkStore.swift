@@ -53,7 +53,6 @@ package struct DatabaseMove: Sendable, Hashable {
     }
 }
 
-/// A value of a row.
 package enum BulkValue: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -88,9 +87,7 @@ package struct BulkTable: Sendable {
     package var isNumbered: Bool { columns[0].name == "id" }
 
     package func key(of row: [BulkValue]) -> [BulkValue] { Array(row.prefix(keyCount)) }
-}
 
-extension BulkTable {
     /// The index of a column that the table has.
     package func place(of column: String) -> Int {
         guard let place = columns.firstIndex(where: { $0.name == column }) else {

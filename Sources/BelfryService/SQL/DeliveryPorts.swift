@@ -94,7 +94,6 @@ package struct NewPlatform: Sendable {
     }
 }
 
-/// The devices of a platform.
 package protocol DeviceStore: Sendable {
     /// Registers a device, or brings one up to date, by the rules of `RegistrationRules`; it is active afterwards.
     ///
@@ -186,7 +185,6 @@ package protocol PushStore: Sendable {
     func timeZones(of application: Key<Application>) async throws -> [String]
 }
 
-/// The result of cancelling a push.
 package struct Cancellation: Sendable, Hashable {
     /// The number of devices that became `skipped: cancelled`.
     package var devices = 0
@@ -224,7 +222,6 @@ extension PushStore {
     }
 }
 
-/// Pushes, for delivery.
 package protocol DeliveryStore: Sendable {
     /// Leases due fan-outs: the most urgent lane first, within a lane one for each application in turn.
     func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut]
@@ -416,14 +413,12 @@ extension StoreError {
         }
     }
 
-    /// The error for deleting an application that has platforms.
     package static func hasPlatforms(_ count: Int) -> StoreError {
         .conflict(
             "the application has \(count == 1 ? "a platform" : "\(count) platforms"): --force (?force=true in the API) deletes it with "
                 + "its platforms, their devices and their pushes")
     }
 
-    /// The error for deleting a platform that has active devices.
     package static var hasActiveDevices: StoreError {
         .conflict("the platform has active devices: --force (?force=true in the API) deletes them with it")
     }
@@ -451,9 +446,7 @@ extension StoreError: CustomStringConvertible {
 /// The error for changing something that has changed since the caller saw it. Nothing was changed.
 package struct EditConflict: Error, Sendable, Hashable {
     package init() {}
-}
 
-extension EditConflict {
     /// Throws unless the stored value is the one that the caller saw.
     package static func check<Value: Equatable>(_ stored: Value, is seen: Value) throws(EditConflict) {
         guard stored == seen else { throw EditConflict() }

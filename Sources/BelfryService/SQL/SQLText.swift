@@ -70,9 +70,7 @@ extension SQLText {
     static let least: SQLText = "\(sqlite: "min", postgres: "least")"
     /// The position of a text within another; 0 if it is not in it.
     static let position: SQLText = "\(sqlite: "instr", postgres: "strpos")"
-}
 
-extension SQLText {
     /// Deletes some rows of a table, up to `$2`: every large deletion is done in such steps.
     ///
     /// - Parameters:

@@ -137,11 +137,18 @@ package struct ListPage<Element: Sendable>: Sendable {
     package let total: Int
     /// Whether time ran out before all were looked at: the total is of those that were.
     package let isPartial: Bool
+    /// The key of the last row of a list in the order of keys; nil where no more follow.
+    let end: Int64?
 
     package init(_ elements: [Element], total: Int, isPartial: Bool = false) {
-        self.elements = elements
-        self.total = total
-        self.isPartial = isPartial
+        (self.elements, self.total, self.isPartial, end) = (elements, total, isPartial, nil)
+    }
+
+    /// - Parameter rows: up to one more than the page has; a value is nil where it cannot be read.
+    init(_ rows: [(key: Int64, value: Element?)], of size: Int, total: Int) {
+        let shown = rows.prefix(size)
+        (elements, self.total, isPartial) = (shown.compactMap(\.value), total, false)
+        end = rows.count > size ? shown.last?.key : nil
     }
 }
 

@@ -6,7 +6,6 @@ package protocol WriteSession: AnyObject, SendableMetatype {
     associatedtype Connection: SQLConnection
 
     var db: Connection { get }
-    /// The tables of the engine.
     static var tables: [StoreTable] { get }
     var now: Instant { get }
     var secrets: Secrets { get }
@@ -98,7 +97,6 @@ package struct Effects {
     var registryChanged = false
     /// Unreadable rows that were set aside.
     var damaged: [String] = []
-    /// The changes to the use of quotas.
     var quotas = QuotaChanges()
     /// The counts of devices and answers to add to platforms.
     var activity = ActivityChanges()
@@ -139,7 +137,6 @@ extension WriteSession {
     }
 }
 
-/// The result of writing off.
 package struct WriteOff: Sendable, Hashable {
     /// The number of devices that became `skipped: damaged`.
     package let devices: Int

@@ -21,7 +21,6 @@ package final class SQLiteStore: Store {
     package let damagedRows: DamagedRows
     package let quotaCounts: QuotaCounts
     package let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
-    /// The path of its file.
     package var path: String { pool.path }
     private let useCounter: UseCounter
     private let maintenance: SQLiteMaintenance?
@@ -92,15 +91,7 @@ package final class SQLiteStore: Store {
     package static func sealedSecrets(
         at path: String, _ kind: SealedSecret.Kind, limit: Int
     ) throws -> [SealedSecret] {
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            return try DatabaseQueue(path: path, configuration: configuration).read {
-                try $0.sealedSecrets(kind, after: nil, limit: limit)
-            }
-        } catch {
-            throw error.asStoreError
-        }
+        try looking(at: path) { try $0.sealedSecrets(kind, after: nil, limit: limit) }
     }
 
     private init(
@@ -265,7 +256,6 @@ extension SQLiteStore {
 }
 
 extension Secrets {
-    /// The token hash of a row of devices.
     fileprivate func hash(of row: [BulkValue], in table: BulkTable) -> BulkValue {
         guard case .bytes(let token) = row[table.place(of: "token")] else { return .null }
         return .integer(hash(of: DeviceToken(bytes: token)))

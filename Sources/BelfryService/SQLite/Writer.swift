@@ -231,13 +231,7 @@ final class Writer: Sendable {
         var jobs: [Job] = []
         var answers: [Answer] = []
         /// The time that the transaction waited for the disk, or for other writes meanwhile.
-        private var idled = Duration.zero
-
-        init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [Answer] = []) {
-            self.startedAt = startedAt
-            self.jobs = jobs
-            self.answers = answers
-        }
+        var idled = Duration.zero
 
         var worked: Duration { startedAt.duration(to: .now) - idled }
 

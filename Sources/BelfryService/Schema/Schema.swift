@@ -11,7 +11,6 @@ protocol SchemaMigration: SendableMetatype {
     /// `SchemaVersion.additiveMark`.
     static var identifier: String { get }
 
-    /// The tables that it adds.
     static var tables: [StoreTable] { get }
 
     static func run(in db: some SQLConnection) throws

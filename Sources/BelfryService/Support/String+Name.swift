@@ -135,9 +135,10 @@ extension String {
     package var percentEncoded: String {
         var bytes: [UInt8] = []
         for byte in utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), (byte >> 4).upperHexDigit, (byte & 15).upperHexDigit]
+            if byte.isUnreserved {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), (byte >> 4).upperHexDigit, (byte & 15).upperHexDigit]
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -164,6 +165,14 @@ extension String {
 }
 
 extension UInt8 {
+    /// Whether it is a character that URLs have as it is. Source: RFC 3986 §2.3.
+    var isUnreserved: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+        default: false
+        }
+    }
+
     /// In upper case, of a number below 16.
     fileprivate var upperHexDigit: UInt8 { self < 10 ? self + 0x30 : self + 0x37 }
 }

@@ -54,7 +54,7 @@ public struct ADMClient: Sendable {
         let results = await outbound.post(batch, with: token, urgent: urgent, within: deadline)
         return zip(results, registrationIDs).map { result, id in
             switch result {
-            case .success(let answer): ADMAnswer(answer, of: id)
+            case .success(let answer): answer.result { ADMAnswer($0, of: id) }
             case .failure(let error): .unauthorized(error)
             }
         }
@@ -123,7 +123,7 @@ public struct ADMError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The result of one message.
-public enum ADMAnswer: Sendable, Hashable {
+public enum ADMAnswer: Sendable, Hashable, OutboundResult {
     /// Amazon accepted it.
     ///
     /// - Parameter replacement: the device's new id, if it has one.
@@ -162,14 +162,6 @@ public enum ADMReason: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ADMAnswer {
-    init(_ answer: OutboundAnswer, of registrationID: String) {
-        switch answer {
-        case .response(let response): self.init(response, of: registrationID)
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
-    }
-
     /// Reads an answer of any bytes: what is not understood is left out and the status decides.
     public init(_ response: OutboundResponse, of registrationID: String) {
         let written = try? JSONDecoder().decode(Written.self, from: Data(response.body))

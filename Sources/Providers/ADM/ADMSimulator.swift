@@ -4,10 +4,7 @@ import Synchronization
 
 /// Amazon's side: a token endpoint, and one message for one device.
 package final class ADMService: SimulatedService {
-    package static let habits = HTTPHabits()
-
     private let configuration: ADMConfiguration
-    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "Atc|MQ")
     private let quota: Quota?
     private let requests = Atomic<Int>(0)
@@ -63,11 +60,6 @@ package final class ADMService: SimulatedService {
         let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         let newID = scripted?.body ?? id
         return ServiceReply(.json(200, #"{"registrationID":\#(newID.quoted)}"#), token: id, payload: payload)
-    }
-
-    private func refuse(_ reason: String, _ id: String? = nil) -> ServiceReply {
-        let answer = answer(for: reason) ?? ServiceAnswer(500, reason: reason)
-        return id.map { ServiceReply(answer, token: $0) } ?? ServiceReply(answer)
     }
 
     private func grant(_ request: ServiceRequest, at now: Duration) -> ServiceAnswer {

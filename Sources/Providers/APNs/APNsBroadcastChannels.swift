@@ -7,18 +7,17 @@ import HTTP2Client
 /// A connection serves one request: channels are created rarely, by operators and back ends.
 struct APNsBroadcastChannels: BroadcastChannels {
     let dependencies: ProviderDependencies
+    private var deadline: Duration { dependencies.options.apns.deadline }
 
     func createChannel(_ storage: BroadcastChannel.Storage, on platform: Platform) async throws(BroadcastChannelError)
         -> BroadcastChannel
     {
-        let deadline = dependencies.options.apns.deadline
-        return try await with(platform) { (channels) async throws(APNsChannelError) in
+        try await with(platform) { (channels) async throws(APNsChannelError) in
             BroadcastChannel(try await channels.create(APNsChannel.Storage(storage), deadline: deadline))
         }
     }
 
     func channel(_ id: String, on platform: Platform) async throws(BroadcastChannelError) -> BroadcastChannel {
-        let deadline = dependencies.options.apns.deadline
         let id = try Self.id(id)
         return try await with(platform) { (channels) async throws(APNsChannelError) in
             BroadcastChannel(try await channels.channel(id, deadline: deadline))
@@ -26,7 +25,6 @@ struct APNsBroadcastChannels: BroadcastChannels {
     }
 
     func deleteChannel(_ id: String, on platform: Platform) async throws(BroadcastChannelError) {
-        let deadline = dependencies.options.apns.deadline
         let id = try Self.id(id)
         try await with(platform) { (channels) async throws(APNsChannelError) in
             try await channels.delete(id, deadline: deadline)
@@ -34,8 +32,7 @@ struct APNsBroadcastChannels: BroadcastChannels {
     }
 
     func channels(on platform: Platform) async throws(BroadcastChannelError) -> [String] {
-        let deadline = dependencies.options.apns.deadline
-        return try await with(platform) { (channels) async throws(APNsChannelError) in
+        try await with(platform) { (channels) async throws(APNsChannelError) in
             try await channels.all(deadline: deadline).map(\.text)
         }
     }
@@ -48,16 +45,13 @@ struct APNsBroadcastChannels: BroadcastChannels {
                 "the platform is of type \(platform.kind.rawValue), channels are those of type ios-broadcast")
         }
         let channels = try await open(platform)
-        let result: Result<Value, APNsChannelError>
         do throws(APNsChannelError) {
-            result = .success(try await work(channels))
+            let value = try await work(channels)
+            await channels.shutdown(within: .seconds(1))
+            return value
         } catch {
-            result = .failure(error)
-        }
-        await channels.shutdown(within: .seconds(1))
-        switch result {
-        case .success(let value): return value
-        case .failure(let error): throw BroadcastChannelError(error)
+            await channels.shutdown(within: .seconds(1))
+            throw BroadcastChannelError(error)
         }
     }
 

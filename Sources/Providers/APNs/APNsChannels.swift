@@ -42,7 +42,6 @@ public final class APNsChannels: Sendable {
         return APNsChannel(id: id, storage: storage)
     }
 
-    /// Reads a channel.
     public func channel(
         _ id: APNsChannelID, deadline: Duration = .seconds(30)
     ) async throws(APNsChannelError) -> APNsChannel {
@@ -112,7 +111,6 @@ public struct APNsChannel: Sendable, Hashable {
     }
 }
 
-/// Why the operation failed.
 public enum APNsChannelError: Error, Sendable, CustomStringConvertible {
     /// APNs answered, and refused.
     case rejected(APNsRejection)
@@ -146,7 +144,6 @@ public struct APNsBroadcast: Sendable, Hashable {
     public let payload: [UInt8]
     public let channels: [APNsChannelID]
 
-    /// The most bytes of a payload.
     public static let payloadBytesMax = 5_120
 
     /// - Parameters:
@@ -175,12 +172,7 @@ public struct APNsBroadcast: Sendable, Hashable {
     /// It is put into a path unescaped.
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."): true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
     }
 }
 

@@ -30,10 +30,8 @@ public final class APNsClient: Sendable {
                 endpoint: endpoint.http2(presenting: credentials.certificate),
                 configuration: configuration.prescribed(for: credentials),
                 eventLoopGroup: eventLoopGroup, logger: logger)
-        } catch let error as APNsCredentialsError {
-            throw error
         } catch {
-            throw APNsCredentialsError(.tls, "\(error)")
+            throw error as? APNsCredentialsError ?? APNsCredentialsError(.tls, "\(error)")
         }
     }
 
@@ -172,7 +170,6 @@ extension APNsClient.Configuration {
     }
 }
 
-/// The APNs to connect to.
 public struct APNsEndpoint: Sendable, Hashable {
     public var host: String
     public var port: Int

@@ -92,7 +92,6 @@ public struct APNsCredentialsError: Error, Sendable, Hashable, CustomStringConve
         public static let trustRoots = Code(number: 9)
         /// TLS did not accept the certificate and key.
         public static let tls = Code(number: 10)
-        /// Signing failed.
         public static let signing = Code(number: 11)
     }
 
@@ -149,13 +148,7 @@ struct APNsSigningKey: Sendable {
     private static func check(
         _ identifier: String, _ name: String, _ code: APNsCredentialsError.Code
     ) throws(APNsCredentialsError) {
-        let isPlain = identifier.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: false
-            }
-        }
-        guard identifier.utf8.count == 10, isPlain else {
+        guard identifier.utf8.count == 10, identifier.utf8.allSatisfy(\.isAlphanumeric) else {
             throw APNsCredentialsError(code, "the \(name) must be letters and digits, ten of them")
         }
     }
@@ -217,13 +210,9 @@ struct TokenSchedule: Equatable {
     /// Moves to a new time of issue if one is due; true if a token must be signed.
     mutating func advance(at now: Int64) -> Bool {
         let point = (now - Self.lag) / Self.grid * Self.grid
-        guard let issuedAt else {
-            self.issuedAt = point
-            return true
-        }
         // A clock that was set back leaves a token from the future, which APNs refuses.
-        guard point - issuedAt >= Self.ageMin || issuedAt > now else { return false }
-        self.issuedAt = point
+        if let issuedAt, issuedAt <= now, point - issuedAt < Self.ageMin { return false }
+        issuedAt = point
         return true
     }
 

@@ -132,7 +132,6 @@ public enum APNsPushType: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The most bytes a payload may have.
     public var payloadBytesMax: Int { self == .voip ? 5_120 : 4_096 }
 }
 
@@ -214,7 +213,6 @@ public struct APNsBatch: Sendable {
     }
 }
 
-/// One device of a batch.
 public struct APNsDevice: Sendable, Hashable {
     /// The length of a token. Apple warns that it varies; today 32, for Live Activities up to 100.
     public static let tokenBytes = 1...100

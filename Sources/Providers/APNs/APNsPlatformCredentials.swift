@@ -173,9 +173,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
         default: if case .key = identity { "apns_key" } else { "apns_certificate" }
         }
     }
-}
 
-extension APNsPlatformCredentials {
     package static let families = [ProviderFamily.apns]
     package static let fields = [
         "topic", "apns_key", "key_id", "team_id", "apns_certificate", "passphrase", "endpoint", "trust_root",

@@ -20,7 +20,6 @@ extension ServiceSimulator where S == APNsService {
 }
 
 extension ScriptedAnswer {
-    /// An answer of APNs.
     package init(_ reason: APNsReason, timestamp: Int64? = nil, sticky: Bool? = nil) {
         self.init(reason.rawValue, timestamp: timestamp, sticky: sticky)
     }
@@ -57,7 +56,6 @@ package struct APNsConfiguration: ServiceConfiguration {
     }
 }
 
-/// How senders authenticate to APNs.
 package enum APNsAuthentication: Sendable {
     /// Provider tokens signed by one of these keys.
     case tokens([APNsSigningKey])
@@ -65,7 +63,6 @@ package enum APNsAuthentication: Sendable {
     case anyToken
     /// A TLS client certificate signed by this authority (PEM); nil for the simulator's own.
     case certificates(trustRootPEM: String?)
-    /// Any TLS client certificate.
     case anyCertificate
 
     var isByToken: Bool {
@@ -87,9 +84,7 @@ package enum APNsAuthentication: Sendable {
 /// Unlike the other providers it serves its connections itself: see ``APNsConnection``.
 package final class APNsService: SimulatedProvider {
     package static let habits = {
-        var habits = HTTPHabits()
-        habits.speaksHTTP2 = true
-        habits.speaksHTTP1 = false
+        var habits = HTTPHabits(speaksHTTP2: true, speaksHTTP1: false)
         habits.goAwayData = { #"{"reason":"\#($0)"}"# }
         return habits
     }()
@@ -162,18 +157,6 @@ package struct APNsSigningKey: Sendable {
     package let keyID: String
     package let teamID: String
     package let publicKey: P256.Signing.PublicKey
-
-    package init(keyID: String, teamID: String, publicKey: P256.Signing.PublicKey) {
-        self.keyID = keyID
-        self.teamID = teamID
-        self.publicKey = publicKey
-    }
-
-    /// - Parameter publicKeyPEM: a `PUBLIC KEY` in PEM (SubjectPublicKeyInfo).
-    package init(keyID: String, teamID: String, publicKeyPEM: String) throws {
-        self.init(
-            keyID: keyID, teamID: teamID, publicKey: try P256.Signing.PublicKey(pemRepresentation: publicKeyPEM))
-    }
 }
 
 /// Both halves of a signing key, for tests and demos: what Apple's developer site would issue.
@@ -192,8 +175,6 @@ package struct APNsIssuedKey: Sendable {
 
     /// The content of a `.p8` file.
     package var p8: String { privateKey.pemRepresentation }
-
-    package var publicKeyPEM: String { privateKey.publicKey.pemRepresentation }
 
     package var known: APNsSigningKey {
         APNsSigningKey(keyID: keyID, teamID: teamID, publicKey: privateKey.publicKey)

@@ -5,12 +5,7 @@ import Synchronization
 ///
 /// Apple does not publish the order of its checks. Here: request id, path and method, sender, app, then the parameters.
 package final class APNsChannelsService: SimulatedService {
-    package static let habits: HTTPHabits = {
-        var habits = HTTPHabits()
-        habits.speaksHTTP2 = true
-        habits.speaksHTTP1 = false
-        return habits
-    }()
+    package static let habits = HTTPHabits(speaksHTTP2: true, speaksHTTP1: false)
 
     package let channels: ChannelRegistry
     private let topics: Set<String>?

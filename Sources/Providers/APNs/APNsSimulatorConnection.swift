@@ -318,7 +318,6 @@ extension APNsConnection {
         return nil
     }
 
-    /// The script's verdict on single tokens.
     func scriptedVerdict(on request: Request) -> APNsVerdict? {
         compiled.verdict(for: request.pointee.token).map { APNsVerdict($0) }
     }

@@ -195,7 +195,6 @@ enum PushType: String, CaseIterable {
     }
 }
 
-/// The suffix of a topic after the bundle id.
 enum TopicSuffix: String, CaseIterable {
     case none = ""
     case voip = ".voip"
@@ -286,29 +285,9 @@ struct APNsVerdict {
     var reason: String?
     /// When the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
     var timestamp: Int64?
-    /// Additional header fields.
     var fields: [(name: String, value: String)] = []
     /// The body that a script names.
     var scriptedBody: String?
-
-    init(status: Int, reason: String? = nil, timestamp: Int64? = nil) {
-        self.status = status
-        self.reason = reason
-        self.timestamp = timestamp
-    }
-
-    init(_ reason: APNsReason, timestamp: Int64? = nil) {
-        self.init(status: reason.status, reason: reason.rawValue, timestamp: timestamp)
-    }
-
-    init(_ answer: ScriptedAnswer) {
-        status = answer.status ?? answer.reason.flatMap { APNsReason(rawValue: $0)?.status } ?? 500
-        reason = answer.reason
-        timestamp = answer.timestamp
-        fields = (answer.headers ?? [:]).sorted { $0.key < $1.key }.map { ($0.key.lowercased(), $0.value) }
-        if let retryAfter = answer.retryAfter { fields.append(("retry-after", retryAfter)) }
-        scriptedBody = answer.body
-    }
 
     /// The ledger's form of it; nil is 200.
     static func entry(_ verdict: APNsVerdict?) -> LedgerAnswer {
@@ -321,6 +300,21 @@ struct APNsVerdict {
         guard let reason else { return "" }
         guard let timestamp else { return #"{"reason":"\#(reason)"}"# }
         return #"{"reason":"\#(reason)","timestamp":\#(timestamp)}"#
+    }
+}
+
+extension APNsVerdict {
+    init(_ reason: APNsReason, timestamp: Int64? = nil) {
+        self.init(status: reason.status, reason: reason.rawValue, timestamp: timestamp)
+    }
+
+    init(_ answer: ScriptedAnswer) {
+        status = answer.status ?? answer.reason.flatMap { APNsReason(rawValue: $0)?.status } ?? 500
+        reason = answer.reason
+        timestamp = answer.timestamp
+        fields = (answer.headers ?? [:]).sorted { $0.key < $1.key }.map { ($0.key.lowercased(), $0.value) }
+        if let retryAfter = answer.retryAfter { fields.append(("retry-after", retryAfter)) }
+        scriptedBody = answer.body
     }
 }
 
@@ -372,7 +366,6 @@ package enum APNsReason: String, Sendable, Hashable, CaseIterable {
     case cannotCreateChannelConfig = "CannotCreateChannelConfig"
     case topicMismatch = "TopicMismatch"
 
-    /// The HTTP status that comes with the reason.
     package var status: Int {
         switch self {
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyIDInToken, .expiredProviderToken,
@@ -390,7 +383,6 @@ package enum APNsReason: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Checks whether bytes are one JSON object.
 enum JSONObject {
     static func isObject(_ bytes: [UInt8]) -> Bool {
         (try? JSONDecoder().decode([String: Anything].self, from: Data(bytes))) != nil

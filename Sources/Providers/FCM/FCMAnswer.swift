@@ -110,11 +110,8 @@ extension FCMAnswer {
 
     /// FCM did not accept our token. Where a third party's key is wrong it answers 401 as well, with another code.
     var isUnauthenticated: Bool {
-        if case .rejected(let rejection) = self {
-            rejection.status == 401 && rejection.code == .unauthenticated
-        } else {
-            false
-        }
+        guard case .rejected(let rejection) = self else { return false }
+        return rejection.status == 401 && rejection.code == .unauthenticated
     }
 }
 
@@ -259,7 +256,7 @@ public final class FCMQuota: Sendable {
     ///   - now: time since any origin; it must not go back.
     ///   - sleep: waits; throws when the task is cancelled.
     public init(
-        perMinute: Int = FCMQuota.standard, now: @escaping @Sendable () -> Duration = FCMQuota.monotonicNow,
+        perMinute: Int = FCMQuota.standard, now: @escaping @Sendable () -> Duration = AccessToken.monotonicNow,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         bucket = Mutex(QuotaBucket(perMinute: perMinute, now: now()))
@@ -282,10 +279,6 @@ public final class FCMQuota: Sendable {
 
     /// FCM reported that the quota is used up: nothing is sent before `wait` is over.
     func pause(for wait: Duration) { bucket.withLock { $0.pause(until: now() + wait) } }
-
-    public static func monotonicNow() -> Duration { ContinuousClock.now - origin }
-
-    private static let origin = ContinuousClock.now
 }
 
 /// A token bucket that lends: what is taken beyond its content becomes a debt that the taker waits for.

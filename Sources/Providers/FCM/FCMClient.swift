@@ -49,10 +49,8 @@ public final class FCMClient: Sendable {
             pool = try HTTP2Pool(
                 endpoint: endpoint.http2(), configuration: configuration.prescribed, eventLoopGroup: eventLoopGroup,
                 logger: logger)
-        } catch let error as FCMCredentialsError {
-            throw error
         } catch {
-            throw FCMCredentialsError(.tls, "\(error)")
+            throw error as? FCMCredentialsError ?? FCMCredentialsError(.tls, "\(error)")
         }
     }
 
@@ -139,7 +137,6 @@ extension FCMClient.Configuration {
     }
 }
 
-/// The FCM to connect to.
 public struct FCMEndpoint: Sendable, Hashable {
     public var host: String
     public var port: Int
@@ -287,7 +284,6 @@ public struct FCMCredentialsError: Error, Sendable, Hashable, CustomStringConver
         public static let trustRoots = Code(number: 3)
         /// TLS did not accept the configuration.
         public static let tls = Code(number: 4)
-        /// Signing failed.
         public static let signing = Code(number: 5)
     }
 

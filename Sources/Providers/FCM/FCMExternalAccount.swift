@@ -183,9 +183,7 @@ struct ExternalAccount: Sendable {
 
         struct Other: Decodable {}
     }
-}
 
-extension ExternalAccount {
     private static let platformScope = "https://www.googleapis.com/auth/cloud-platform"
 
     /// Exchanges the subject token, and turns the result into a token of the service account if there is one. The reason of a failure
@@ -322,17 +320,12 @@ enum TokenFile {
     /// Reads a regular file that is in one of the folders once all symbolic links are followed, and blocks neither on a pipe nor on a
     /// device.
     static func contents(of path: String, in folders: [String]) -> Result<[UInt8], AccessTokenError> {
-        guard let real = resolved(path) else {
-            // It may be on its way: a file of Kubernetes is replaced while it is in use.
-            return .failure(AccessTokenError(isRefusal: false, "\(field) cannot be read: \(word(for: errno))"))
-        }
+        guard let real = resolved(path) else { return unreadable() }
         guard folders.compactMap(resolved).contains(where: { real.hasPrefix($0 == "/" ? $0 : "\($0)/") }) else {
             return refusal("is in no folder that the operator allows, see fcm.token.folders")
         }
         let file = open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else {
-            return .failure(AccessTokenError(isRefusal: false, "\(field) cannot be read: \(word(for: errno))"))
-        }
+        guard file >= 0 else { return unreadable() }
         defer { close(file) }
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return refusal("is no regular file") }
@@ -344,13 +337,16 @@ enum TokenFile {
                 return read(file, rest.baseAddress, rest.count)
             }
             if step < 0, errno == EINTR { continue }
-            guard step >= 0 else {
-                return .failure(AccessTokenError(isRefusal: false, "\(field) cannot be read: \(word(for: errno))"))
-            }
+            guard step >= 0 else { return unreadable() }
             guard step > 0 else { break }
             count += step
         }
         return .success(Array(bytes.prefix(count)))
+    }
+
+    /// It may be on its way: a file of Kubernetes is replaced while it is in use.
+    private static func unreadable() -> Result<[UInt8], AccessTokenError> {
+        .failure(AccessTokenError(isRefusal: false, "\(field) cannot be read: \(word(for: errno))"))
     }
 
     private static func refusal(_ problem: String) -> Result<[UInt8], AccessTokenError> {

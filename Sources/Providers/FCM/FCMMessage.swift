@@ -269,7 +269,9 @@ struct FCMBurst {
         /// nil for that of the message.
         let tail: [UInt8]?
     }
+}
 
+extension FCMBurst {
     init(_ batches: [FCMBatch]) {
         messages = batches.map(\.message)
         requests = batches.enumerated().flatMap { message, batch in
@@ -277,11 +279,6 @@ struct FCMBurst {
                 Request(message: message, token: $1, head: batch.heads?[$0], tail: batch.tails?[$0])
             }
         }
-    }
-
-    private init(messages: [FCMMessage], requests: [Request]) {
-        self.messages = messages
-        self.requests = requests
     }
 
     var count: Int { requests.count }

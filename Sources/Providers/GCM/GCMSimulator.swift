@@ -2,8 +2,6 @@ import Synchronization
 
 /// Google's legacy side: one request for up to a thousand devices, and a result for each in a 200.
 package final class GCMService: SimulatedService {
-    package static let habits = HTTPHabits()
-
     private let configuration: GCMConfiguration
     private let messages = Atomic<Int>(0)
 
@@ -37,10 +35,10 @@ package final class GCMService: SimulatedService {
 
     package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.method == "POST", ["/gcm/send", "/fcm/send"].contains(request.path) else {
-            return ServiceReply(answer(for: "NotFound") ?? ServiceAnswer(404))
+            return refuse("NotFound")
         }
         guard request.field("authorization") == "key=\(configuration.serverKey)" else {
-            return ServiceReply(answer(for: "Unauthorized") ?? ServiceAnswer(401))
+            return refuse("Unauthorized")
         }
         do throws(GCMFormError) {
             let isForm = request.isForm

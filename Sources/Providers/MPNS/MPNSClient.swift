@@ -33,7 +33,8 @@ public struct MPNSClient: Sendable {
                 headers: message.headers, body: .shared(message.body), keptHeaders: MPNSVerdict.headers,
                 tls: configuration.tls))
         for channel in channels { batch.append(url: channel.uri) }
-        return await outbound.post(batch, urgent: urgent, within: deadline).map { MPNSAnswer($0) }
+        let answers = await outbound.post(batch, urgent: urgent, within: deadline)
+        return answers.map { answer in answer.result { MPNSAnswer.answered(MPNSVerdict($0)) } }
     }
 }
 
@@ -145,7 +146,7 @@ public struct MPNSError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The result of one notification: the status, and three headers whose combination has the meaning.
-public enum MPNSAnswer: Sendable, Hashable {
+public enum MPNSAnswer: Sendable, Hashable, OutboundResult {
     case answered(MPNSVerdict)
     /// Certainly not sent.
     case unprocessed(OutboundFault)
@@ -192,16 +193,6 @@ public struct MPNSVerdict: Sendable, Hashable {
         self.connection = connection
         self.subscription = subscription
         self.retryAfter = retryAfter
-    }
-}
-
-extension MPNSAnswer {
-    init(_ answer: OutboundAnswer) {
-        switch answer {
-        case .response(let response): self = .answered(MPNSVerdict(response))
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
     }
 }
 

@@ -1,7 +1,5 @@
 /// Microsoft's side for Windows Phone: channels, whose answer is in three header fields.
 package final class MPNSService: SimulatedService {
-    package static let habits = HTTPHabits()
-
     private let configuration: MPNSConfiguration
     private let quota: Quota?
 
@@ -45,11 +43,6 @@ package final class MPNSService: SimulatedService {
         if let id { answer.fields.append(("x-messageid", id)) }
         let payload = context.keepsPayloads ? String(decoding: request.body, as: UTF8.self) : ""
         return ServiceReply(answer, token: token, payload: payload, messageID: id)
-    }
-
-    private func refuse(_ reason: String, _ token: String? = nil) -> ServiceReply {
-        let answer = answer(for: reason) ?? ServiceAnswer(500, reason: reason)
-        return token.map { ServiceReply(answer, token: $0) } ?? ServiceReply(answer)
     }
 
     private static func answer(

@@ -53,9 +53,7 @@ struct EnteredFields {
         while let first = scalars.first, first == "\n" || first == "\r" { scalars.removeFirst() }
         return String(scalars)
     }
-}
 
-extension EnteredFields {
     /// An https URL; nil when it was not entered.
     func urlIfAny(_ field: String, schemes: Set<String> = ["https"]) throws(InvalidInput) -> String? {
         guard let text = try textIfAny(field) else { return nil }

@@ -109,9 +109,7 @@ package struct CertificateAuthority: Sendable {
             signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions,
             issuerPrivateKey: Certificate.PrivateKey(issuerKey))
     }
-}
 
-extension CertificateAuthority {
     /// TLS 1.2 or newer with a fresh certificate for this machine.
     ///
     /// - Parameter protocols: the protocols of ALPN, in order of preference.

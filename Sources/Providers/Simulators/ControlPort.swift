@@ -106,11 +106,7 @@ private final class ControlHandler: ChannelInboundHandler {
 
 /// The control port of a simulated provider: see `docs/Simulators.md`.
 struct ServiceControl<S: SimulatedProvider>: Sendable {
-    private let simulator: ServiceSimulator<S>
-
-    init(_ simulator: ServiceSimulator<S>) {
-        self.simulator = simulator
-    }
+    let simulator: ServiceSimulator<S>
 
     var routes: ControlRoutes {
         { request in
@@ -254,12 +250,9 @@ enum StrictJSON {
                 throw ControlError(status: 400, field: unknown, message: "is not known")
             }
             return value
-        } catch let error as ControlError {
-            throw error
-        } catch let error as DecodingError {
-            throw ControlError(error)
         } catch {
-            throw ControlError(status: 400, message: "\(error)")
+            if let error = error as? DecodingError { throw ControlError(error) }
+            throw error as? ControlError ?? ControlError(status: 400, message: "\(error)")
         }
     }
 

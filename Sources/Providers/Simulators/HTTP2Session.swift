@@ -40,10 +40,6 @@ enum HTTP2Session {
             with(user) { $0.endStream(stream) }
             return 0
         }
-        return newSession(callbacks, for: connection)
-    }
-
-    private static func newSession(_ callbacks: OpaquePointer, for connection: HTTP2Connection) -> OpaquePointer? {
         var option: OpaquePointer?
         guard nghttp2_option_new(&option) == 0, let option else { return nil }
         defer { nghttp2_option_del(option) }
@@ -111,13 +107,10 @@ struct HeaderBlock {
         bytes.withUnsafeMutableBufferPointer { memory in
             guard let start = memory.baseAddress else { return }
             var offset = 0
-            var pairs: [nghttp2_nv] = []
-            pairs.reserveCapacity(lengths.count)
-            for (name, value) in lengths {
-                pairs.append(
-                    nghttp2_nv(
-                        name: start + offset, value: start + offset + name, namelen: name, valuelen: value, flags: 0))
-                offset += name + value
+            let pairs = lengths.map { name, value in
+                defer { offset += name + value }
+                return nghttp2_nv(
+                    name: start + offset, value: start + offset + name, namelen: name, valuelen: value, flags: 0)
             }
             pairs.withUnsafeBufferPointer(body)
         }

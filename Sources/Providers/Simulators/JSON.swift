@@ -14,7 +14,7 @@ enum JSON: Sendable, Equatable {
 
     init?(_ bytes: [UInt8]) {
         let value = bytes.withUnsafeBufferPointer { bytes -> JSON? in
-            var reader = JSONText(bytes)
+            var reader = JSONText(bytes: bytes)
             return reader.readAll()
         }
         guard let value else { return nil }
@@ -165,13 +165,9 @@ indirect enum JSONShape: Sendable {
 ///
 /// Its own code, since simulators share none with the clients they check.
 struct JSONText {
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private var index = 0
+    let bytes: UnsafeBufferPointer<UInt8>
+    private(set) var index = 0
     private static let depthMax = 64
-
-    init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        self.bytes = bytes
-    }
 
     /// The value of the whole text; nil when it is malformed.
     mutating func readAll() -> JSON? {

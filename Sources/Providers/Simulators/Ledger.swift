@@ -101,7 +101,6 @@ extension Ledger {
         return totals
     }
 
-    /// The record of one token.
     package func token(_ token: [UInt8]) -> LedgerToken? {
         token.withUnsafeBytes { bytes in
             let hash = StableHash.hash(bytes)
@@ -147,7 +146,6 @@ extension Ledger {
     }
 }
 
-/// The sums of a ledger.
 package struct LedgerTotals: Sendable, Codable, Equatable {
     /// Requests whose device was notified, answered or not.
     package var told = 0

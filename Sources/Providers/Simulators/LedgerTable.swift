@@ -59,8 +59,7 @@ struct LedgerTable {
     }
 
     mutating func keep(_ request: LedgerRequest, for token: UnsafeRawBufferPointer, hash: UInt64) {
-        guard let index = find(token, hash: hash) else { return }
-        kept[index] = request
+        if let index = find(token, hash: hash) { kept[index] = request }
     }
 
     func add(to totals: inout LedgerTotals) {

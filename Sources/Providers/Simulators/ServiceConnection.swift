@@ -225,7 +225,6 @@ final class HandshakeRefusal: ChannelInboundHandler {
     }
 }
 
-/// The open connections.
 final class OpenConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 

@@ -66,7 +66,6 @@ package final class ServiceCurrentScript: Sendable {
     }
 }
 
-/// A script prepared for use.
 struct CompiledServiceScript: Sendable {
     let script: ServiceScript
     let faults: [ArmedServiceFault]

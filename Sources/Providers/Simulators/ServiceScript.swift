@@ -325,25 +325,18 @@ extension ServiceFault.LastStream: Codable {
             self = .exactly(number)
             return
         }
-        switch try container.decode(String.self) {
-        case "all": self = .all
-        case "before": self = .before
-        case "half": self = .half
-        case "none": self = .none
-        case let other:
+        let word = try container.decode(String.self)
+        guard let named = Self.named.first(where: { "\($0)" == word }) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "\(other) is not all, before, half, none or a number")
+                in: container, debugDescription: "\(word) is not all, before, half, none or a number")
         }
+        self = named
     }
+
+    private static let named = [Self.all, .before, .half, .none]
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        switch self {
-        case .all: try container.encode("all")
-        case .before: try container.encode("before")
-        case .half: try container.encode("half")
-        case .none: try container.encode("none")
-        case .exactly(let number): try container.encode(number)
-        }
+        if case .exactly(let number) = self { try container.encode(number) } else { try container.encode("\(self)") }
     }
 }

@@ -53,7 +53,8 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
             service, handler, authority, connectionSetup, loops, ownsGroup: group == nil, front)
         if let port = configuration.listening.controlPort {
             let control = try await ControlPort.open(
-                host: configuration.listening.host, port: port, group: loops, routes: ServiceControl(simulator).routes)
+                host: configuration.listening.host, port: port, group: loops,
+                routes: ServiceControl(simulator: simulator).routes)
             simulator.channels.withLock { $0.control = control }
         }
         return simulator
@@ -148,7 +149,14 @@ package protocol SimulatedService: SimulatedProvider {
 }
 
 extension SimulatedService {
+    package static var habits: HTTPHabits { HTTPHabits() }
     package static var tokenText: Ledger.TokenText { .plain }
+
+    /// The refusal for a reason of the provider, of one device where its token is known.
+    func refuse(_ reason: String, _ token: String? = nil) -> ServiceReply {
+        let answer = answer(for: reason) ?? ServiceAnswer(500, reason: reason)
+        return token.map { ServiceReply(answer, token: $0) } ?? ServiceReply(answer)
+    }
 
     package func handler(at handler: ServiceHandler, ordinal: Int, overHTTP2: Bool) -> any ChannelHandler {
         overHTTP2
@@ -203,8 +211,8 @@ package struct Listening: Sendable {
 
 /// How a provider's servers speak HTTP.
 package struct HTTPHabits: Sendable {
-    package var speaksHTTP2 = false
-    package var speaksHTTP1 = true
+    package var speaksHTTP2: Bool
+    package var speaksHTTP1: Bool
     /// SETTINGS_MAX_CONCURRENT_STREAMS.
     package var streamsAtOnceMax: UInt32 = 100
     /// PINGs without a request between them that end the connection by GOAWAY; nil for any number.
@@ -218,7 +226,10 @@ package struct HTTPHabits: Sendable {
     /// Whether the body of an answer and its end are separate DATA frames, the second one empty.
     package var endsInEmptyFrame = false
 
-    package init() {}
+    package init(speaksHTTP2: Bool = false, speaksHTTP1: Bool = true) {
+        self.speaksHTTP2 = speaksHTTP2
+        self.speaksHTTP1 = speaksHTTP1
+    }
 }
 
 /// The surroundings of a service while it reads one request: the time, and the script's answers for devices.

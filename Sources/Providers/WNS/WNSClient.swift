@@ -42,7 +42,7 @@ public struct WNSClient: Sendable {
         for channel in channels { batch.append(url: channel.uri) }
         return await outbound.post(batch, with: token, urgent: urgent, within: deadline).map { result in
             switch result {
-            case .success(let answer): WNSAnswer(answer)
+            case .success(let answer): answer.result { WNSAnswer($0) }
             case .failure(let error): .unauthorized(error)
             }
         }
@@ -76,10 +76,12 @@ public struct WNSCredentials: Sendable, Hashable {
     let scope: String
 
     /// An app of the Store: its package SID, `ms-app://…`, and the secret that the Partner Center shows.
-    public static func store(
-        packageSID: String, secret: String, url: String = "https://login.live.com/accesstoken.srf"
-    ) -> WNSCredentials {
-        WNSCredentials(url: url, clientID: packageSID, secret: secret, scope: "notify.windows.com")
+    ///
+    /// - Parameter url: of the token service; nil for Microsoft's.
+    public static func store(packageSID: String, secret: String, url: String? = nil) -> WNSCredentials {
+        WNSCredentials(
+            url: url ?? "https://login.live.com/accesstoken.srf", clientID: packageSID, secret: secret,
+            scope: "notify.windows.com")
     }
 
     /// An app registered in Entra ID: the directory's id, the app's and a client secret.
@@ -161,13 +163,7 @@ public struct WNSMessage: Sendable, Hashable {
     }
 
     private static func check(tag: String) throws(WNSError) {
-        let isPlain = tag.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: false
-            }
-        }
-        guard 1...tagBytesMax ~= tag.utf8.count, isPlain else {
+        guard 1...tagBytesMax ~= tag.utf8.count, tag.utf8.allSatisfy(\.isAlphanumeric) else {
             throw WNSError("tag has to be 1 to \(tagBytesMax) letters and digits")
         }
     }
@@ -181,7 +177,7 @@ public struct WNSError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The result of one notification.
-public enum WNSAnswer: Sendable, Hashable {
+public enum WNSAnswer: Sendable, Hashable, OutboundResult {
     /// WNS accepted it. It may still never be shown: invalid XML is dropped on the device.
     case received
     /// WNS accepted and discarded it: the device is offline and it was not to be stored, or the user wants none. What WNS says of the
@@ -213,14 +209,6 @@ extension WNSAnswer {
         "x-wns-status", "x-wns-notificationstatus", "x-wns-deviceconnectionstatus", "x-wns-error-description",
         "x-wns-msg-id", "retry-after",
     ]
-
-    init(_ answer: OutboundAnswer) {
-        switch answer {
-        case .response(let response): self.init(response)
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
-    }
 
     /// Reads an answer, whose result is in the headers: a discarded notification gets 200 as well. Source: Microsoft,
     /// "Push notification service request and response headers", `X-WNS-Status`.

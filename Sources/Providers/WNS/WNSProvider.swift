@@ -199,11 +199,7 @@ package struct WNSPlatformCredentials: PlatformCredentials {
     var credentials: WNSCredentials {
         switch identity {
         case .store(let packageSID, let secret):
-            if let tokenURL {
-                .store(packageSID: packageSID, secret: secret, url: tokenURL)
-            } else {
-                .store(packageSID: packageSID, secret: secret)
-            }
+            .store(packageSID: packageSID, secret: secret, url: tokenURL)
         case .entra(let tenant, let clientID, let secret):
             .entra(tenant: tenant, clientID: clientID, secret: secret, url: tokenURL)
         }

@@ -1,9 +1,6 @@
 /// Microsoft's side: two token endpoints and the channels.
 package final class WNSService: SimulatedService {
-    package static let habits = HTTPHabits()
-
     let configuration: WNSConfiguration
-    /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "EgAc")
 
     package init(_ configuration: WNSConfiguration) {
@@ -28,7 +25,7 @@ package final class WNSService: SimulatedService {
         guard isKnown(request.bearer, at: context.now) else {
             return ServiceReply(refusal(.unauthorized), token: token)
         }
-        let notification = WNSNotification(request)
+        let notification = WNSNotification(request: request)
         if let (problem, text) = notification.complaint(bodyBytesMax: configuration.bodyBytesMax) {
             return ServiceReply(refusal(problem, text), token: token)
         }
@@ -127,11 +124,7 @@ struct WNSNotification {
         case raw = "wns/raw"
     }
 
-    private let request: ServiceRequest
-
-    init(_ request: ServiceRequest) {
-        self.request = request
-    }
+    let request: ServiceRequest
 
     /// The fault, and its description.
     func complaint(bodyBytesMax: Int) -> (problem: WNSProblem, description: String)? {

@@ -157,7 +157,7 @@ struct WebPushRequests: Sendable {
 
     /// Puts answers, one for each request, where their subscriptions stand.
     func tell(_ found: [OutboundAnswer], to answers: inout [WebPushAnswer]) {
-        for (place, answer) in zip(places, found) { answers[place] = WebPushAnswer(answer) }
+        for (place, answer) in zip(places, found) { answers[place] = answer.result { WebPushAnswer($0) } }
     }
 
     /// The requests that were refused for their token, with another one; nil when there are none.
@@ -223,7 +223,7 @@ enum WebPushSealer {
 }
 
 /// The result of one message.
-public enum WebPushAnswer: Sendable, Hashable {
+public enum WebPushAnswer: Sendable, Hashable, OutboundResult {
     /// The push service accepted it. The browser may still never show it.
     case accepted
     /// Microsoft's service accepted and discarded it: the device is offline, or its user wants none. What it says of it.
@@ -249,14 +249,6 @@ public struct WebPushRejection: Sendable, Hashable {
 }
 
 extension WebPushAnswer {
-    init(_ answer: OutboundAnswer) {
-        switch answer {
-        case .response(let response): self.init(response)
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
-    }
-
     /// The headers that an answer is read from. Microsoft's service answers in those of WNS.
     static let headers = ["retry-after", "x-wns-status", "x-wns-deviceconnectionstatus", "x-wns-error-description"]
 

@@ -60,12 +60,7 @@ public struct WebPushMessage: Sendable, Hashable {
     }
 
     private static func check(topic: String) throws(WebPushError) {
-        let isPlain = topic.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
+        let isPlain = topic.utf8.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         guard 1...topicBytesMax ~= topic.utf8.count, isPlain else {
             throw WebPushError("topic has to be 1 to \(topicBytesMax) letters, digits, - and _")
         }

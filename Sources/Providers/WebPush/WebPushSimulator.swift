@@ -3,11 +3,7 @@ import Synchronization
 /// The push service's side, and its browsers': checks what RFC 8030 and RFC 8292 require of a message, then decrypts it
 /// with the receiver's key.
 package final class WebPushService: SimulatedService {
-    package static let habits = {
-        var habits = HTTPHabits()
-        habits.speaksHTTP2 = true
-        return habits
-    }()
+    package static let habits = HTTPHabits(speaksHTTP2: true)
 
     let configuration: WebPushConfiguration
     let subscribers: Subscribers

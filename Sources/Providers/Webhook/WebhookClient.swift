@@ -44,7 +44,7 @@ public struct WebhookClient: Sendable {
                 tls: configuration.tls))
         request.append(url: url)
         let answers = await outbound.post(request, urgent: urgent, silence: deadline, within: deadline)
-        return WebhookAnswer(answers[0], devices: batch.devices.count)
+        return answers[0].result { WebhookAnswer($0, devices: batch.devices.count) }
     }
 
     /// An answer may hold an outcome for each device.
@@ -53,7 +53,6 @@ public struct WebhookClient: Sendable {
 
 /// One push and its devices, in one request.
 public struct WebhookBatch: Sendable {
-    /// The devices.
     public struct Device: Sendable, Hashable {
         /// The id of this push's message to this device; the same when it is sent again, so that the receiver can
         /// detect a repetition.
@@ -141,7 +140,7 @@ public struct WebhookSignature: Sendable {
 }
 
 /// The result of one batch.
-public enum WebhookAnswer: Sendable, Hashable {
+public enum WebhookAnswer: Sendable, Hashable, OutboundResult {
     /// One for each device, in order.
     case verdicts([WebhookVerdict])
     /// Any other answer than 2xx, for the batch as a whole.
@@ -168,14 +167,6 @@ public enum WebhookVerdict: Sendable, Hashable {
 }
 
 extension WebhookAnswer {
-    init(_ answer: OutboundAnswer, devices: Int) {
-        switch answer {
-        case .response(let response): self.init(response, devices: devices)
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
-    }
-
     /// 2xx without a body accepts all devices; with `{"outcomes":[{"outcome":"accepted"},…]}` each has its own.
     public init(_ response: OutboundResponse, devices: Int) {
         guard 200..<300 ~= response.status else {

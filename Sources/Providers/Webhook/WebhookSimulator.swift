@@ -3,11 +3,7 @@ import FoundationEssentials
 
 /// A receiver of webhooks: checks the signature and accepts a batch of devices at once.
 package final class WebhookService: SimulatedService {
-    package static let habits = {
-        var habits = HTTPHabits()
-        habits.speaksHTTP2 = true
-        return habits
-    }()
+    package static let habits = HTTPHabits(speaksHTTP2: true)
 
     private let configuration: WebhookConfiguration
 
@@ -47,10 +43,6 @@ package final class WebhookService: SimulatedService {
         guard let devices = JSON(body)?[configuration.devicesKey]?.array, !devices.isEmpty else { return nil }
         let tokens = devices.compactMap { $0.string ?? $0["token"]?.string }
         return tokens.count == devices.count ? tokens : nil
-    }
-
-    private func refuse(_ reason: String) -> ServiceReply {
-        ServiceReply(answer(for: reason) ?? ServiceAnswer(500, reason: reason))
     }
 }
 

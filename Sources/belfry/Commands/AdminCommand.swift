@@ -33,8 +33,7 @@ struct AdminCommand: AsyncParsableCommand {
                 }
             }
             let fields = [("key_id", created.key.id), ("scope", scope.rawValue), ("key", created.text.text)]
-            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
-            Output.fields(fields)
+            try output.show(Dictionary(uniqueKeysWithValues: fields), fields)
         }
     }
 
@@ -47,10 +46,9 @@ struct AdminCommand: AsyncParsableCommand {
 
         func run() async throws {
             let rows = try await backend.withBackend { try await keys($0) }
-            if output.json { return try Output.json(rows) }
-            Output.table(
-                ["key_id", "scope", "name", "bound_to", "last_used_at", "state"],
-                rows.map { [$0.key_id, $0.scope, $0.name, $0.boundTo, $0.last_used_at ?? "never", $0.state] })
+            try output.show(rows, ["key_id", "scope", "name", "bound_to", "last_used_at", "state"]) {
+                [$0.key_id, $0.scope, $0.name, $0.boundTo, $0.last_used_at ?? "never", $0.state]
+            }
         }
 
         private func keys(_ backend: AdminBackend) async throws -> [Admin.KeyReply] {

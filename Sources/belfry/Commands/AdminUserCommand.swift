@@ -62,8 +62,7 @@ extension AdminCommand.User {
                 }
                 return fields
             }
-            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
-            Output.fields(fields)
+            try output.show(Dictionary(uniqueKeysWithValues: fields), fields)
         }
     }
 
@@ -75,39 +74,30 @@ extension AdminCommand.User {
 
         func run() async throws {
             let rows = try await common.withResources { resources in
-                var people: [Person] = []
-                while true {
-                    let found = try await resources.people.store.people(
-                        within: .everything, after: people.last?.key, limit: 200)
-                    people += found
-                    guard found.count < 200 else { continue }
-                    var links: [Invitation] = []
-                    while true {
-                        let found = try await resources.people.store.invitations(
-                            within: .everything, before: links.last?.key, limit: 200)
-                        links += found
-                        if found.count < 200 { break }
-                    }
-                    var rows: [PersonRow] = []
+                let store = resources.people.store
+                var rows: [PersonRow] = []
+                var (people, links): ([Person], [Invitation]) = ([], [])
+                repeat {
+                    people = try await store.people(within: .everything, after: people.last?.key, limit: 200)
                     for person in people {
                         rows.append(PersonRow(person, try await resources.places(of: person.bounds)))
                     }
+                } while people.count == 200
+                repeat {
+                    links = try await store.invitations(within: .everything, before: links.last?.key, limit: 200)
                     for link in links {
                         guard let row = PersonRow(link, try await resources.places(of: link.bounds)) else { continue }
                         rows.append(row)
                     }
-                    return rows
-                }
+                } while links.count == 200
+                return rows
             }
-            if output.json { return try Output.json(rows) }
-            Output.table(
-                ["email", "role", "bound_to", "name", "last_login_at", "two_factor", "state"],
-                rows.map {
-                    [
-                        $0.email, $0.role, $0.boundTo, $0.name, $0.last_login_at ?? "never",
-                        $0.two_factor ? "on" : "off", $0.state,
-                    ]
-                })
+            try output.show(rows, ["email", "role", "bound_to", "name", "last_login_at", "two_factor", "state"]) {
+                [
+                    $0.email, $0.role, $0.boundTo, $0.name, $0.last_login_at ?? "never",
+                    $0.two_factor ? "on" : "off", $0.state,
+                ]
+            }
         }
     }
 
@@ -139,8 +129,7 @@ extension AdminCommand.User {
                 }
             }
             let fields = [("email", edited.email.text), ("role", edited.scope.rawValue)]
-            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
-            Output.fields(fields)
+            try output.show(Dictionary(uniqueKeysWithValues: fields), fields)
         }
     }
 
@@ -179,8 +168,7 @@ extension AdminCommand.User {
                 let token = try await people.makePasswordLink(for: person, by: author)
                 return [("email", person.email.text)] + SetupLink.fields(token, at: publicURL)
             }
-            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
-            Output.fields(fields)
+            try output.show(Dictionary(uniqueKeysWithValues: fields), fields)
         }
     }
 

@@ -40,11 +40,10 @@ struct AppCommand: AsyncParsableCommand {
                 try await AdminThing(backend: $0, path: "apps", name: "tenant \(tenant?.lowercased ?? "")")
                     .answer("POST", "", body)
             }
-            if output.json { return try Output.json(created) }
             var fields = [("app_uuid", created.app_uuid)]
             if apiKeyFile == nil { fields.append(("api_key", created.api_key ?? "")) }
             if sharedSecretFile == nil { fields.append(("shared_secret", created.shared_secret ?? "")) }
-            Output.fields(fields)
+            try output.show(created, fields)
         }
     }
 
@@ -56,8 +55,7 @@ struct AppCommand: AsyncParsableCommand {
 
         func run() async throws {
             let rows = try await backend.withBackend { try await $0.applications() }
-            if output.json { return try Output.json(rows) }
-            Output.table(["app_uuid", "name", "created_at"], rows.map { [$0.app_uuid, $0.name, $0.created_at] })
+            try output.show(rows, ["app_uuid", "name", "created_at"]) { [$0.app_uuid, $0.name, $0.created_at] }
         }
     }
 
@@ -209,8 +207,7 @@ struct AppCommand: AsyncParsableCommand {
                     try await $0.app(app).answer("POST", "/api-key", grace.members)
                 }
                 GraceOptions.warn(endedEarly: reply.grace_ended_early)
-                if output.json { return try Output.json(reply) }
-                Output.fields([("app_uuid", reply.app_uuid), ("api_key", reply.api_key ?? "")])
+                try output.show(reply, [("app_uuid", reply.app_uuid), ("api_key", reply.api_key ?? "")])
             }
         }
 
@@ -229,8 +226,7 @@ struct AppCommand: AsyncParsableCommand {
                     try await $0.app(app).answer("POST", "/shared-secret", grace.members)
                 }
                 GraceOptions.warn(endedEarly: reply.grace_ended_early)
-                if output.json { return try Output.json(reply) }
-                Output.fields([("app_uuid", reply.app_uuid), ("shared_secret", reply.shared_secret ?? "")])
+                try output.show(reply, [("app_uuid", reply.app_uuid), ("shared_secret", reply.shared_secret ?? "")])
             }
         }
     }
@@ -253,7 +249,6 @@ struct AppCommand: AsyncParsableCommand {
 }
 
 extension UUID {
-    /// Reads a UUID from an argument of a command.
     static func parse(_ text: String) throws -> UUID {
         guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is not a UUID") }
         return uuid

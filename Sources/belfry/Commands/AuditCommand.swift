@@ -52,6 +52,5 @@ struct AuditCommand: AsyncParsableCommand {
 }
 
 extension String {
-    /// Whether an action is this one, or of this kind.
     fileprivate func isOf(kind: String) -> Bool { self == kind || hasPrefix("\(kind).") }
 }

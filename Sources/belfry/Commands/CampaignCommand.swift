@@ -147,13 +147,7 @@ struct CampaignCommand: AsyncParsableCommand {
 
         /// - Parameter message: the one whose texts are changed where --plan has none; nil for a new one.
         func members(changing message: JSONValue? = nil) throws -> JSONObject {
-            var members: JSONObject = [:]
-            if let plan {
-                guard case .object(let own) = try JSONValue.argument(plan, called: "--plan") else {
-                    throw ValidationError("--plan has to be a JSON object")
-                }
-                members = own
-            }
+            var members = try plan.map { try JSONObject.argument($0, called: "--plan") } ?? [:]
             if let expression { members["target"] = .object(["where": .string(expression)]) }
             if title != nil || body != nil {
                 members["message"] = (members["message"] ?? message ?? .null).with(("title", title), ("body", body))

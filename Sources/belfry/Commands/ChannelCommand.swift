@@ -60,8 +60,7 @@ struct ChannelCommand: AsyncParsableCommand {
             let row: Admin.ChannelReply = try await backend.withBackend {
                 try await $0.platform(platform).answer("GET", "/channels/\(channel.percentEncoded)")
             }
-            if output.json { return try Output.json(row) }
-            Output.fields([("channel_id", row.channel_id), ("storage", row.storage)])
+            try output.show(row, [("channel_id", row.channel_id), ("storage", row.storage)])
         }
     }
 

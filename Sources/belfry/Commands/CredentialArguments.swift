@@ -26,10 +26,7 @@ struct CredentialArguments: ParsableArguments {
     }
 
     /// The given credentials, if any. Throws `ValidationError` when they are inconsistent.
-    func readIfAny() throws -> [String: JSONValue] {
-        if !fields.isEmpty { return try fieldsRead() }
-        return apns.isEmpty ? [:] : try apns.read()
-    }
+    func readIfAny() throws -> [String: JSONValue] { try fields.isEmpty && apns.isEmpty ? [:] : read() }
 
     /// The given credentials, which are required.
     func read() throws -> [String: JSONValue] { fields.isEmpty ? try apns.read() : try fieldsRead() }
@@ -211,5 +208,4 @@ struct APNsArguments: ParsableArguments {
         case (_?, _?): throw ValidationError("give --apns-key or --apns-certificate, not both")
         }
     }
-
 }

@@ -22,9 +22,9 @@ struct KeysCommand: AsyncParsableCommand {
                 let ids = try resources.keyRing.ring.ids
                 return ids.map { SealingKeyRow(id: $0, secrets: sealCounts[$0] ?? 0, seals: $0 == ids.last) }
             }
-            if output.json { return try Output.json(rows) }
-            Output.table(
-                ["key", "secrets", "seals"], rows.map { [String($0.id), String($0.secrets), $0.seals ? "yes" : "no"] })
+            try output.show(rows, ["key", "secrets", "seals"]) {
+                [String($0.id), String($0.secrets), $0.seals ? "yes" : "no"]
+            }
         }
     }
 
@@ -80,11 +80,7 @@ struct KeysCommand: AsyncParsableCommand {
                 }
                 return (RotationRow(key: key, resealed: done.resealed), done.lost)
             }
-            if output.json {
-                try Output.json(row)
-            } else {
-                Output.fields([("key", String(row.key)), ("resealed", String(row.resealed))])
-            }
+            try output.show(row, [("key", String(row.key)), ("resealed", String(row.resealed))])
             guard lost.isEmpty else { throw SecretsLost(lost: lost) }
         }
     }

@@ -137,13 +137,24 @@ extension Unicode.Scalar {
 }
 
 extension JSONOption {
+    /// Prints a value as JSON, or for people the fields.
+    func show(_ value: some Encodable, _ fields: @autoclosure () -> [(String, String)]) throws {
+        if json { return try Output.json(value) }
+        Output.fields(fields())
+    }
+
+    /// Prints values as JSON, or for people a row each.
+    func show<Row: Encodable>(_ rows: [Row], _ head: [String], _ cells: (Row) -> [String]) throws {
+        if json { return try Output.json(rows) }
+        Output.table(head, rows.map(cells))
+    }
+
     /// Prints things, a row each.
     func show(_ rows: [JSONValue], columns: [String]) throws {
         if json { return try Output.json(JSONValue.array(rows)) }
         Output.table(columns, rows.map { row in columns.map { (row.member($0) ?? .null).cell } })
     }
 
-    /// Prints one thing.
     func show(_ thing: JSONValue?) throws {
         guard case .object(let members)? = thing else { return }
         if json { return try Output.json(JSONValue.object(members)) }
@@ -179,9 +190,7 @@ extension JSONValue {
             throw ValidationError("\(name) \(error.problem)")
         }
     }
-}
 
-extension JSONValue {
     /// A message with some texts in the place of its own; nil leaves one.
     func with(_ texts: (name: String, text: String?)...) -> JSONValue {
         var members: JSONObject = if case .object(let own) = self { own } else { [:] }
@@ -191,6 +200,14 @@ extension JSONValue {
 }
 
 extension JSONObject {
+    /// As `JSONValue.argument`, of an object.
+    static func argument(_ text: String, called name: String) throws -> JSONObject {
+        guard case .object(let members) = try JSONValue.argument(text, called: name) else {
+            throw ValidationError("\(name) has to be a JSON object")
+        }
+        return members
+    }
+
     /// Sets a member where it is given.
     mutating func set(_ name: String, _ value: String?) {
         if let value { self[name] = .string(value) }

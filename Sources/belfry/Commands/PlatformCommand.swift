@@ -54,10 +54,9 @@ struct PlatformCommand: AsyncParsableCommand {
                     try await backend.app(app).answer("POST", "/platforms", body)
                 }
             }
-            if output.json { return try Output.json(created) }
             var fields = [("platform_uuid", created.platform_uuid)]
             if secretFile == nil { fields.append(("platform_secret", created.platform_secret ?? "")) }
-            Output.fields(fields + created.published)
+            try output.show(created, fields + created.published)
         }
 
         /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
@@ -103,7 +102,6 @@ struct PlatformCommand: AsyncParsableCommand {
             let row: Admin.PlatformReply = try await backend.withBackend {
                 try await $0.platform(platform).answer("GET")
             }
-            if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
                 ("description", row.description), ("devices", row.devicesInWords), ("state", row.stateAndCause),
@@ -112,7 +110,7 @@ struct PlatformCommand: AsyncParsableCommand {
                 fields.append(("unseen_devices", row.unseen_devices.counted(to: Device.unseenCountMax)))
             }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
-            Output.fields(fields + row.published + (row.web.map { $0.fields } ?? []))
+            try output.show(row, fields + row.published + (row.web.map { $0.fields } ?? []))
         }
     }
 
@@ -290,8 +288,7 @@ struct PlatformWebCommand: AsyncParsableCommand {
         let reply: Admin.PlatformReply = try await backend.withBackend { [edit] in
             try await $0.platform(platform).answer("PUT", "/web", edit)
         }
-        if output.json { return try Output.json(reply) }
-        Output.fields([("platform_uuid", reply.platform_uuid)] + (reply.web.map { $0.fields } ?? []))
+        try output.show(reply, [("platform_uuid", reply.platform_uuid)] + (reply.web.map { $0.fields } ?? []))
     }
 
     /// Prints the present settings.

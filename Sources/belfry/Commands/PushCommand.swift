@@ -329,7 +329,6 @@ struct Follower {
     /// For how long a server may not answer, as while it is restarted.
     private static let silenceMax = Duration.seconds(60)
 
-    /// The end of following a push.
     struct End {
         let receipt: Admin.ReceiptReply
 

@@ -243,7 +243,6 @@ struct RecurrenceOptions: ParsableArguments {
     }
 }
 
-/// The content and the target of a schedule.
 struct ScheduledPushOptions: ParsableArguments {
     @Option(help: "The text.") var body: String?
     @Option(help: ArgumentHelp("`message` of the admin API, in place of --body.", valueName: "json|@file"))

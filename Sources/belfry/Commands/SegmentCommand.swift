@@ -13,9 +13,7 @@ struct SegmentCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
 
         func run() async throws {
-            let reply = try await options.ask("GET", ["segments"])
-            guard case .array(let segments)? = reply?["segments"] else { return }
-            try options.show(segments, columns: ["name", "version", "where"])
+            try await options.listAll(["segments"], "segments", columns: ["name", "version", "where"])
         }
     }
 

@@ -16,9 +16,7 @@ struct TemplateCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
 
         func run() async throws {
-            let reply = try await options.ask("GET", ["templates"])
-            guard case .array(let templates)? = reply?["templates"] else { return }
-            try options.show(templates, columns: ["name", "version", "updated_at"])
+            try await options.listAll(["templates"], "templates", columns: ["name", "version", "updated_at"])
         }
     }
 
@@ -111,13 +109,7 @@ struct TemplateMessage: ParsableArguments {
 
     /// Options go before the fields of the JSON.
     func value() throws -> JSONValue {
-        var members: JSONObject = [:]
-        if let message {
-            guard case .object(let own) = try JSONValue.argument(message, called: "--message") else {
-                throw ValidationError("--message has to be a JSON object")
-            }
-            members = own
-        }
+        var members = try message.map { try JSONObject.argument($0, called: "--message") } ?? [:]
         for (name, text) in [("title", title), ("body", body), ("link", link), ("language", language)] {
             if let text { members[name] = .string(text) }
         }

@@ -19,8 +19,7 @@ struct TenantCommand: AsyncParsableCommand {
             let tenant = try await common.withOperatorService {
                 try await $0.createTenant(name: try Name(name))
             }
-            if output.json { return try Output.json(Admin.TenantReply(tenant)) }
-            Output.fields([("tenant_uuid", tenant.uuid.lowercased)])
+            try output.show(Admin.TenantReply(tenant), [("tenant_uuid", tenant.uuid.lowercased)])
         }
     }
 
@@ -32,8 +31,7 @@ struct TenantCommand: AsyncParsableCommand {
 
         func run() async throws {
             let rows = try await common.withOperatorService { try await $0.tenants().map(Admin.TenantReply.init) }
-            if output.json { return try Output.json(rows) }
-            Output.table(["tenant_uuid", "name", "created_at"], rows.map { [$0.tenant_uuid, $0.name, $0.created_at] })
+            try output.show(rows, ["tenant_uuid", "name", "created_at"]) { [$0.tenant_uuid, $0.name, $0.created_at] }
         }
     }
 }

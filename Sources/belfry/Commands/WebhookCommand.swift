@@ -249,7 +249,6 @@ struct WebhookCommand: AsyncParsableCommand {
         }
     }
 
-    /// The webhook that a command works on.
     struct WebhookOption: ParsableArguments {
         @Argument(help: "The webhook's name or UUID.") var webhook: String
 

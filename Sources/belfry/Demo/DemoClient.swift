@@ -180,7 +180,6 @@ struct DemoCrowd: Sendable {
         self.members = members
     }
 
-    /// The addressee of the mail.
     var addressee: Member { members[0] }
 
     private static func topics(_ index: Int) -> [String] {

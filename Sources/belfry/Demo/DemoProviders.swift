@@ -123,7 +123,6 @@ struct DemoProviders: Sendable {
 
 /// A simulated provider of the demo, and the platform in front of it.
 protocol DemoProvider: Sendable {
-    /// The display name.
     var name: String { get }
     var kind: PlatformKind { get }
     var credentials: any PlatformCredentials { get }

@@ -287,8 +287,6 @@ struct PCFDevices {
     private static let pagesAtOnce = 16
     /// The place of a platform whose last page was read.
     private static let done = -1
-    /// Questions that an old server is asked at a time.
-    private static let questionsAtOnce = 32
 
     mutating func take(of platforms: [Platform]) async throws {
         for platform in platforms { try await take(of: platform) }
@@ -344,7 +342,9 @@ struct PCFDevices {
         try await withThrowingTaskGroup(of: (Int, Value).self) { group in
             var results: [Int: Value] = [:]
             for (index, item) in items.enumerated() {
-                if index >= Self.questionsAtOnce, let (place, value) = try await group.next() { results[place] = value }
+                while await server.pace.atOnce <= index - results.count, let (place, value) = try await group.next() {
+                    results[place] = value
+                }
                 group.addTask { (index, try await work(item)) }
             }
             for try await (place, value) in group { results[place] = value }

@@ -23,7 +23,7 @@ import Testing
         let open: Set = [
             "GET /v1/version", "GET /healthcheck", "GET /health/live", "GET /health/ready", "GET /openapi.yaml",
             "GET /genero/{key}/token_maintainer/{command}", "POST /genero/{key}/token_maintainer/{command}",
-            "GET /genero/{key}", "GET /genero/{key}/**",
+            "GET /genero/{key}", "GET /genero/{key}/**", "GET /genero/{key}/token_maintainer",
             // Of web pages, whose key names a platform: see WebRegistrationTests.
             "GET /web/v1/{registration_key}", "OPTIONS /web/v1/{registration_key}",
             "POST /web/v1/{registration_key}/registrations", "OPTIONS /web/v1/{registration_key}/registrations",

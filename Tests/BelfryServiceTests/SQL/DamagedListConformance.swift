@@ -60,6 +60,30 @@ import Testing
         }
     }
 
+    @Test(arguments: DamageableEngine.allCases)
+    func `a segment that cannot be counted holds up no other`(damageableEngine: DamageableEngine) async throws {
+        try await damageableEngine.damageable { damageable in
+            let (store, clock) = (damageable.store, damageable.fixture.clock)
+            let app = damageable.fixture.application.key
+            let campaign = try await store.create(
+                "spring", .sample(), of: app, by: CampaignPerson(name: "emma", person: nil))
+            let request = WrittenRequest(PushRequest(content: Push.Content(body: "hello"), target: .everyone))
+            try await store.start(campaign, [NewCampaignPart(place: 0, request: request, dueAt: clock.now)])
+            var segments: [Key<Segment>] = []
+            for term in [AudienceTerm.campaign(nil, "spring"), .everyone, .everyone] {
+                segments.append(
+                    try await store.create("\(segments.count)", AudienceExpression.term(term), of: app).key)
+            }
+            try await damageable.run("UPDATE schedule SET target = '[nonsense'")
+            try await damageable.run("UPDATE segment SET expression = '[nonsense' WHERE id = \(segments[1])")
+            let counter = SegmentCounter(
+                store: store, pushes: PushService(store: store), clock: clock, logger: damageable.log.logger)
+            await #expect(throws: StoreError.self) { try await counter.round() }
+            #expect(try await store.latestPoints(of: segments).keys.sorted() == [segments[2]])
+            #expect(try await store.segments(of: app).map(\.key) == [segments[0], segments[2]])
+        }
+    }
+
     @Test(arguments: DamageableEngine.allCases, ["data", "tags"])
     func `a damaged geofence is hidden, yet starts, ends, can go`(
         damageableEngine: DamageableEngine, column: String

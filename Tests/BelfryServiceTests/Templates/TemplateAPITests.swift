@@ -62,19 +62,18 @@ import Testing
                 == ["template.delete", "template.update", "template.create"])
     }
 
-    @Test func `deleting a template or a segment is a search`() async throws {
+    @Test func `deleting a template, segment or campaign is a search`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(.post, "templates", #"{"name":"eggs","message":{"body":"x"}}"#)
         _ = try await fixture.send(.post, "segments", #"{"name":"eggs","where":"topic:eggs"}"#)
+        let plan = #"{"name":"eggs","message":{"body":"x"},"target":{"everyone":true}}"#
+        _ = try await fixture.send(.post, "campaigns", plan)
+        let paths = ["templates/eggs", "segments/eggs", "campaigns/eggs"]
         let (shares, holder) = (fixture.server.services.shares, ShareHolder(fixture.here.application))
         let leases = try (0..<2).map { _ in try shares.take(.searches, for: holder) }
-        for path in ["templates/eggs", "segments/eggs"] {
-            #expect(try await fixture.send(.delete, path).status == 429)
-        }
+        for path in paths { #expect(try await fixture.send(.delete, path).status == 429) }
         for lease in leases { lease.end() }
-        for path in ["templates/eggs", "segments/eggs"] {
-            #expect(try await fixture.send(.delete, path).status == 204)
-        }
+        for path in paths { #expect(try await fixture.send(.delete, path).status == 204) }
     }
 
     @Test func `a push stores the message that its template had`() async throws {
@@ -152,7 +151,10 @@ import Testing
 
     @Test(arguments: [
         (#"{"template":"none","target":{"everyone":true}}"#, "template names the template 'none', which there is not"),
-        (#"{"template":"eggs@7","target":{"everyone":true}}"#, "names the template 'eggs@7'"),
+        (
+            #"{"template":"eggs@7","target":{"everyone":true}}"#,
+            "names the template 'eggs@7', which there is not: of versions the last 20 are kept"
+        ),
         (#"{"template":"eggs@x","target":{"everyone":true}}"#, "a version is written eggs@3"),
         (#"{"template":"","target":{"everyone":true}}"#, "template"),
         (#"{"template":"eggs","target":{"everyone":true}}"#, "message.values.shop is missing"),
