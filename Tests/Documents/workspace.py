@@ -47,7 +47,7 @@ class Workspace:
 
     def __init__(self, binary, home):
         self.binary, self.home = binary, pathlib.Path(home)
-        self.server, self.words, self.groups = None, {}, []
+        self.server, self.words, self.groups, self.wrote = None, {}, [], False
         self.ports = {}
         self.environment = {**os.environ, "PATH": f"{home}:{os.environ['PATH']}"}
         for name in [name for name in self.environment if name.startswith("BELFRY_")]:
@@ -187,6 +187,10 @@ class Workspace:
         if re.match(r"belfry serve( |$)", bare) and not bare.endswith("&"):
             text = bare + " &"
             bare = text
+        if "curl" in bare and self.wrote:
+            # A server on SQLite looks for what commands wrote twelve times a second.
+            time.sleep(0.3)
+        self.wrote = "belfry " in bare
         output = self.home / f"output-{len(self.groups)}"
         state = self.home / "state"
         follows = any(word in text for word in FOLLOWING)
