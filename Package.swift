@@ -308,7 +308,7 @@ if fuzzing != nil {
                 "BelfryServer", "BelfryGateway", "BelfryService", "BelfryTesting", "APNs", "KeyFiles",
                 "MessageEncryption", "Outbound",
                 "WebPush", "WNS",
-                "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
+                "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioTLS, nioEmbedded,
                 httpTypes, hummingbird, logging, crypto,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
