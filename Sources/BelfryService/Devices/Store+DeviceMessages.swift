@@ -59,7 +59,7 @@ enum DeviceMessageStatements {
 
     /// Scans `push_application` backwards, and for each push takes one step through `batch_device`.
     static let newest: SQLText = """
-        SELECT newest.id, devices, answers, badges, claim_count /* device_messages.newest */
+        SELECT newest.id, devices, answers, badges, attempt /* device_messages.newest */
           FROM (SELECT id FROM push WHERE application_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3) AS newest
           LEFT JOIN batch
             ON batch.id = (SELECT holding.id FROM batch AS holding
