@@ -74,11 +74,8 @@ extension UInt8 {
 extension AcrobitsCall {
     /// Reads a call of the JSON interface. The selector is required, except for a text that is just shown.
     init(json value: JSONValue) throws(InvalidInput) {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: "body", "has to be an object, it is \(value.typeName)")
-        }
         var fields: [String: String] = [:]
-        for (name, member) in members where !member.isNull { fields[name] = member.flat }
+        for (name, member) in try value.demandObject("body") where !member.isNull { fields[name] = member.flat }
         try self.init(fields)
         if verb.needsSelector, selector == nil { throw InvalidInput.missing("Selector") }
     }

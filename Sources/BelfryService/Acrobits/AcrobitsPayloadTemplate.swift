@@ -21,9 +21,7 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
             throw InvalidInput(field: field, "has to be an object of payloads by verb")
         }
         for (verb, payload) in payloads.sorted(by: { $0.key < $1.key }) {
-            guard case .object = payload else {
-                throw InvalidInput(field: "\(field).\(verb)", "has to be an object, it is \(payload.typeName)")
-            }
+            _ = try payload.demandObject("\(field).\(verb)")
         }
         self.payloads = payloads
         guard text.utf8.count <= Self.bytesMax else {

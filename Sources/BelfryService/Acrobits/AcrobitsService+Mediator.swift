@@ -35,7 +35,7 @@ extension AcrobitsService {
             guard let token = try? call.token.deviceToken(for: place.platform.kind) else { continue }
             let holder = try await store.holders(of: [token], on: place.platform.key)[token]
             guard let holder else { continue }
-            if holder.isActive, try await !isUseless(holder) {
+            if holder.isActive, try await !isDead(holder, on: place.platform.key) {
                 return .sent(try await send(call, to: holder.device, holder.uuid, place))
             }
             dead = place.platform.applicationKey
@@ -50,10 +50,10 @@ extension AcrobitsService {
         return .sent(try await send(call, to: device.key, device.uuid, place))
     }
 
-    /// Whether the provider took the token for none, or for one of another app, within the last day.
-    private func isUseless(_ holder: TokenHolder) async throws -> Bool {
-        let known = try await late.answer(of: holder.device, at: clock.now, in: store)
-        return known.map { clock.now < $0.since + TokenGateway.deadFor } ?? false
+    /// Whether the provider took the token for none within the last day, and no softphone has reported it since.
+    private func isDead(_ holder: TokenHolder, on platform: Key<Platform>) async throws -> Bool {
+        let known = try await late.answer(of: holder, on: platform, in: store)
+        return known.map { $0.answer.isOfDeadToken && clock.now < $0.since + TokenGateway.deadFor } ?? false
     }
 
     private func send(

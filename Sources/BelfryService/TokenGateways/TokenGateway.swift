@@ -151,7 +151,7 @@ struct TokenGateway: Sendable {
     ) async throws -> Answer? {
         let known: LateVerdicts.Verdict? =
             if let holder, holder.isActive {
-                try await late.answer(of: holder.device, at: services.clock.now, in: store)
+                try await late.answer(of: holder, on: platform.key, in: store)
             } else if let holder {
                 try await store.device(holder.uuid, on: platform.key).map { (.gone, $0.registeredAt) }
             } else {
@@ -196,8 +196,8 @@ extension Answer {
 final class LateVerdicts: Sendable {
     private enum Entry {
         /// The push whose verdict was not there in time.
-        case awaited(Key<Push>)
-        case dead(Answer, since: Instant)
+        case awaited(Key<Push>, since: Instant)
+        case dead(Verdict)
     }
 
     private let entries = Mutex(BoundedCache<Key<Device>, Entry>(countMax: 65_536))
@@ -225,9 +225,9 @@ final class LateVerdicts: Sendable {
             for device in devices {
                 let answer = answers[device] ?? .pending
                 if answer == .pending {
-                    entries.set(.awaited(push), for: device)
+                    entries.set(.awaited(push, since: now), for: device)
                 } else if answer.isOfUselessToken {
-                    entries.set(.dead(answer, since: now), for: device)
+                    entries.set(.dead((answer, now)), for: device)
                 } else {
                     entries.remove(device)
                 }
@@ -235,18 +235,23 @@ final class LateVerdicts: Sendable {
         }
     }
 
-    /// nil where nothing says that the device's token is dead.
-    func answer(
-        of device: Key<Device>, at now: Instant, in store: any Store
-    ) async throws -> Verdict? {
-        switch entries.withLock({ $0.value(for: device) }) {
+    /// nil where nothing says that the token is dead, and where its device has registered since.
+    func answer(of holder: TokenHolder, on platform: Key<Platform>, in store: any Store) async throws -> Verdict? {
+        let known: Verdict
+        switch entries.withLock({ $0.value(for: holder.device) }) {
         case nil: return nil
-        case .dead(let answer, let since): return (answer, since)
-        case .awaited(let push):
-            guard let answer = try await store.answer(of: device, in: push), answer.isOfUselessToken else { return nil }
-            entries.withLock { $0.set(.dead(answer, since: now), for: device) }
-            return (answer, now)
+        case .dead(let verdict): known = verdict
+        case .awaited(let push, let since):
+            guard let answer = try await store.answer(of: holder.device, in: push), answer.isOfUselessToken else {
+                return nil
+            }
+            known = (answer, since)
+            entries.withLock { $0.set(.dead(known), for: holder.device) }
         }
+        guard let device = try await store.device(holder.uuid, on: platform), device.registeredAt <= known.since else {
+            return nil
+        }
+        return known
     }
 }
 

@@ -174,6 +174,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [(Answer.gone, true), (.refused(.badToken), true), (.refused(.tokenOfAnotherApplication), false)])
+    func `a token that is reported again is sent to`(answer: Answer, isDead: Bool) async throws {
+        try await SoftphoneServer.with { server in
+            let call = Self.call("NotifyIncomingCall", calls: true)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+            let device = try #require(try await server.devices(.apple(.voip)).first)
+            try await server.store.deliver { _, _ in answer }
+            let refused = try await server.post("/pnm2/send", Self.json, call)
+            #expect(refused.body.contains(#""code":404"#) == isDead, "\(refused)")
+            server.clock.advance(by: .seconds(1))
+            let report = try Registration(
+                token: try #require(device.token), about: Device.About(osVersion: "2"), customUserID: .keep,
+                topics: .keep)
+            let platform = try #require(try await server.store.platform(device.platformKey))
+            _ = try await server.store.register(report, as: nil, on: platform)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
+        }
+    }
+
     @Test func `several messages in an array are answered one by one`() async throws {
         try await SoftphoneServer.with { server in
             let body = "[\(Self.call("NotifyTextMessage")),{},\(Self.call("NotifyIncomingCall", calls: true))]"
