@@ -226,15 +226,6 @@ class Belfry(
         val state = load()
         val wanted = state.wish?.let { wish -> state.address?.let { Request.of(it, wish, facts, keys) } }
         val (device, sent, left) = Triple(state.device, state.sent, state.left)
-        if (left != null) {
-            try {
-                client.delete(left)
-            } catch (error: BelfryError.Unauthorized) {
-                // A platform that is gone has no devices.
-            }
-            change { it.copy(left = null) }
-            return true
-        }
         // An unanswered request may have made a device, whose UUID is learned before the request is forgotten.
         if (sent != null && !sent.isOf(device) && (wanted?.platform != sent.platform || wanted.token != sent.token)) {
             if (unlessRefused { confirm(device, sent) } != null) change { it.copy(sent = null) }
@@ -249,25 +240,36 @@ class Belfry(
             return true
         }
         val isFresh = clock() - state.confirmedAt in 0 until confirmationAgeMax
-        if (wanted == null || wanted == state.confirmed && sent == null && isFresh) return false
-        onChange?.invoke(BelfryChange.Registered(confirm(device, wanted)))
+        if (wanted != null && (wanted != state.confirmed || sent != null || !isFresh)) {
+            onChange?.invoke(BelfryChange.Registered(confirm(device, wanted)))
+            return true
+        }
+        if (left == null) return false
+        try {
+            client.delete(left)
+        } catch (error: BelfryError.Unauthorized) {
+            // A platform that is gone has no devices.
+        }
+        change { it.copy(left = null) }
         return true
     }
 
     /** Registers, by the UUID of the device so far: with it the server finds the device on another platform of the application, too. */
     private fun confirm(device: Device?, wanted: Request): String {
+        val earlier = load().sent
         change { it.copy(sent = wanted) }
         val uuid = try {
             client.register(device?.uuid, wanted)
         } catch (error: BelfryError.Refused) {
-            // A user that was confirmed, and whose signature counts no more, stays what the server has.
-            if (device == null || !error.reason.startsWith("custom_user_id") || wanted.user != load().confirmed?.user) throw error
+            // A user that was confirmed, and whose signature counts no more, stays what the server has: unless it may have another by now.
+            val isConfirmed = wanted.user == load().confirmed?.user && (earlier == null || earlier.user == wanted.user)
+            if (device == null || !error.reason.startsWith("custom_user_id") || !isConfirmed) throw error
             client.register(device.uuid, wanted.withoutUser())
         }
         change { state ->
             state.copy(
                 device = Device(uuid, wanted.platform), confirmed = wanted, confirmedAt = clock(), sent = null,
-                left = device?.takeUnless { wanted.isOf(it) })
+                left = (device?.takeUnless { wanted.isOf(it) } ?: state.left)?.takeUnless { wanted.isOf(it) })
         }
         return uuid
     }
