@@ -103,6 +103,17 @@ extension CommandTests.ConfigurationTests {
                 ]
             )
         },
+        Faulty(testDescription: "one port by two names of an address") { _ in
+            (
+                #"{"http.host": "::ffff:127.0.0.1", "http.port": 18181, "management.port": 18181}"#,
+                ["http.port and management.port are both 18181"]
+            )
+        },
+        Faulty(testDescription: "public URLs without a host") { _ in
+            (
+                #"{"public.url": "https://:443"}"#, ["public.url is `https://:443`, it has to have a host such as push"]
+            )
+        },
         Faulty(testDescription: "a public URL by both of its names") { _ in
             (
                 #"{"public.url": "https://a.example/push", "dashboard.public.url": "https://b.example"}"#,

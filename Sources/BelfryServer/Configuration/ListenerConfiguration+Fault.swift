@@ -1,6 +1,7 @@
 import BelfryProviders
 import BelfryService
 import Foundation
+import NIOCore
 
 extension ServerConfiguration {
     /// All listeners, by the names of their settings.
@@ -46,9 +47,15 @@ extension ListenerConfiguration {
     /// Whether the port of another listener is this one's, at an address of both: `::` is every address, `0.0.0.0` each of IPv4.
     fileprivate func sharesPort(with other: ListenerConfiguration) -> Bool {
         guard port != 0, port == other.port else { return false }
-        let hosts = [host, other.host]
-        return host == other.host || hosts.contains("::")
-            || (hosts.contains("0.0.0.0") && hosts.allSatisfy { NetworkAddress($0)?.isV4 == true })
+        guard let own = address, let others = other.address else { return host == other.host }
+        let both = [own, others]
+        return own == others || both.contains(NetworkAddress(high: 0, low: 0))
+            || (both.contains(NetworkAddress(v4: 0)) && both.allSatisfy(\.isV4))
+    }
+
+    /// nil where the host has none.
+    private var address: NetworkAddress? {
+        (try? SocketAddress.makeAddressResolvingHost(host, port: port)).flatMap { NetworkAddress($0) }
     }
 
     /// Why the address with this port cannot be listened on; nil when it can.

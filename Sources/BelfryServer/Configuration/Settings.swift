@@ -296,6 +296,9 @@ extension Settings {
         guard let host = parts.first, !host.isEmpty, !host.utf8.contains(where: Self.isNoneOfAHost) else {
             return wrong("has to have a host, and no user, query or fragment")
         }
+        guard ServerAddress.name(in: String(host)) != nil else {
+            return wrong("has to have a host such as push.example.org")
+        }
         if let colon = host.lastIndex(of: ":"), host.last != "]" {
             guard let port = UInt16(host[colon...].dropFirst()), port > 0 else {
                 return wrong("has to have a port in 1...65535, or none")

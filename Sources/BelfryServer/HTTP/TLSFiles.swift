@@ -69,7 +69,7 @@ package struct TLSFiles: Sendable, Hashable {
         _ path: String, _ parse: ([UInt8]) throws(KeyFileError) -> Value
     ) throws(TLSFault) -> Value {
         let data: Data
-        do throws(FileFault) { data = try path.contents() } catch { throw TLSFault.unreadable(error) }
+        do throws(FileFault) { data = try path.contents().inUTF8 } catch { throw TLSFault.unreadable(error) }
         do throws(KeyFileError) {
             return try parse(Array(data))
         } catch {

@@ -158,7 +158,8 @@ package struct Backup: Sendable {
         let isOne = [database, manifest].allSatisfy { FileManager.default.fileExists(atPath: backup.file($0)) }
         guard isOne else { return }
         throw ConfigurationFaults(lines: [
-            "\(backup.folder) is a backup: `belfry restore --from \(backup.folder)` makes a data directory of it"
+            "\(backup.folder) is a backup: `belfry restore --from \(backup.folder)` makes a data directory of it; delete its "
+                + "\(manifest) where it is to be one itself"
         ])
     }
 }

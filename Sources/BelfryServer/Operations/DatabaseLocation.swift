@@ -53,7 +53,11 @@ package enum DatabaseLocation: Sendable, Hashable {
                     try await DatabaseCopy(source: $0, target: copy).compare()
                 }
             } catch {
-                if !keepsSource { try await with(for: .copyingFrom, logger) { try await $0.record(earlier) } }
+                if !keepsSource {
+                    try await with(for: .copyingFrom, logger) {
+                        try await $0.record(earlier?.name == target.name ? nil : earlier)
+                    }
+                }
                 throw error
             }
             // The end comes last: after an interruption before it the copy can be started again, and both databases are never
@@ -155,7 +159,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         let migrates = use == .copyingTo
         switch self {
         case .sqlite(let path):
-            try Backup.demandNone(in: path.absolutePath.parentDirectory)
+            try Backup.demandNone(in: path.absolutePath.resolvingLinks.parentDirectory)
             let store = try SQLiteStore.open(
                 at: path, clock: SystemClock(), logger: logger, migrate: migrates, for: use)
             let result = await Result { try await body(store) }

@@ -76,7 +76,7 @@ package final class KeyRingFile: Vault {
     }
 
     private static func ring(of text: Data) throws(KeyRingError) -> KeyRing {
-        try KeyRing(text: String(decoding: text, as: UTF8.self))
+        try KeyRing(text: String(decoding: text.inUTF8, as: UTF8.self))
     }
 
     /// Written beside the old file first, which it then replaces: whatever happens, one of the two is intact. The new file also

@@ -65,7 +65,7 @@ extension String {
     }
 
     /// The file that a path leads to over all symbolic links; the path itself where there is none.
-    var resolvingLinks: String {
+    package var resolvingLinks: String {
         realpath(self, nil).map { resolved in
             defer { free(resolved) }
             return String(cString: resolved)

@@ -50,15 +50,10 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         guard map == nil || format.isMapped else { throw ValidationError("--map is for --format csv and jsonl") }
         if let map { _ = try ImportMapping(map) }
-        guard run.verdicts.map(Self.place) != Self.place(of: file) else {
+        guard run.verdicts?.resolvingLinks != file.resolvingLinks else {
             throw ValidationError("--verdicts names the list itself, which they would replace")
         }
         if backend.server != nil { try checkRemote() }
-    }
-
-    /// The path behind all links.
-    private static func place(of path: String) -> String {
-        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
     private func checkRemote() throws {
