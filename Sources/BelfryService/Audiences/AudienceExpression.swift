@@ -209,9 +209,7 @@ extension AudienceExpression {
         guard depth <= Self.storedDepthMax else {
             throw InvalidInput(field: field, "is too deep, the limit is \(Self.depthMax) expressions in one another")
         }
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
+        let members = try value.demandObject(field)
         guard let first = members.first else { throw InvalidInput(field: field, "is empty") }
         let own = "\(field).\(first.key)"
         switch first.key {
@@ -452,9 +450,7 @@ enum AudienceReader {
             }
             return .time(try Instant(text, field: field))
         default:
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
-            }
+            let text = try value.demandText(field)
             // Whatever is stored can be read back: a label begins with a control character, a name has none.
             let name = try text.asName(field: field)
             guard name.utf8.count <= Registration.aboutBytesMax else {

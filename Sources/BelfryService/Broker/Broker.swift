@@ -178,10 +178,7 @@ extension Broker {
                 throw InvalidInput(field: "parameters.\(key)", "is no parameter, there is name alone")
             }
             guard let value = parameters["name"] else { return nil }
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: "parameters.name", "has to be a string, it is \(value.typeName)")
-            }
-            return try Name(text)
+            return try Name(try value.demandText("parameters.name"))
         }
 
         /// The values by which two requests are compared: context and bindings' apps may differ.

@@ -292,9 +292,7 @@ extension CampaignPlan {
             } catch { throw InvalidInput(field: "\(field).\(error.field)", error.problem) }
         }
         if let value = members["template"], !value.isNull {
-            guard let template = value.stringValue else {
-                throw InvalidInput(field: "\(field).template", "has to be a string, it is \(value.typeName)")
-            }
+            let template = try value.demandText("\(field).template")
             var own = content ?? Push.Content()
             own.template = try TemplateReference(template, field: "\(field).template")
             content = own

@@ -249,7 +249,7 @@ package struct CampaignService: Sendable {
         var parts = requests.enumerated().map { place, request in
             var request = request
             request.target.local = local
-            // Together they keep to the throttle.
+            // Together they keep to the throttle, though each sends at least one a minute.
             request.content.pacing.perMinute = request.content.pacing.perMinute.map {
                 max(1, $0 * plan.variants[place].share.count / plan.rest.lowerBound)
             }

@@ -48,10 +48,7 @@ extension CarmaContactChange {
         case .object(let members): devices.append(Device(members))
         case .array(let items):
             for (index, item) in items.enumerated() {
-                guard case .object(let members) = item else {
-                    throw InvalidInput(field: "\(name)[\(index)]", "has to be an object, it is \(item.typeName)")
-                }
-                devices.append(Device(members))
+                devices.append(Device(try item.demandObject("\(name)[\(index)]")))
             }
         default: throw InvalidInput(field: name, "has to be an array of objects, it is \(value.typeName)")
         }

@@ -347,9 +347,7 @@ struct ExtraJSONField: Sendable {
     /// An object, or nil while the field is empty.
     func value(in form: FormData) throws(InvalidInput) -> JSONValue? {
         guard let value = try ComposeKey(path, label, .json, name: name).value(in: form) else { return nil }
-        guard case .object = value else {
-            throw InvalidInput(field: name, "has to be an object, it is \(value.typeName)")
-        }
+        _ = try value.demandObject(name)
         return value
     }
 }

@@ -54,10 +54,7 @@ struct GorushNotification: Sendable {
     }
 
     private init(_ value: JSONValue, _ field: String) throws(InvalidInput) {
-        guard case .object(let fields) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
-        self.fields = fields
+        fields = try value.demandObject(field)
         guard let device = fields["platform"]?.wholeNumber.flatMap(Device.init) else {
             throw InvalidInput(field: "\(field).platform", "has to be 1 (iOS), 2 (Android) or 3 (Huawei)")
         }

@@ -54,10 +54,7 @@ extension Admin {
             case "allowed": allowed = try Self.networks(try reader.strings(field) ?? [], field)
             default:
                 for (name, value) in try reader.members(field) ?? [:] {
-                    guard let text = value.stringValue else {
-                        throw InvalidInput(field: "\(field).\(name)", "has to be a string, it is \(value.typeName)")
-                    }
-                    options[name] = text
+                    options[name] = try value.demandText("\(field).\(name)")
                 }
             }
         }

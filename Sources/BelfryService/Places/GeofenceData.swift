@@ -88,12 +88,12 @@ package struct GeofenceData: Sendable, Hashable {
     /// A local notification of iOS. Unknown keys are kept.
     private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
         var checked: [JSONObject.Member] = []
-        for (key, value) in try members(of: value, field: "data.ios") where !value.isNull {
+        for (key, value) in try value.demandObject("data.ios") where !value.isNull {
             let field = "data.ios.\(key)"
             let value =
                 switch key {
                 case "alertBody", "category", "alertAction", "alertTitle", "alertLaunchImage", "soundName":
-                    try string(value, field: field)
+                    JSONValue.string(try value.demandText(field))
                 case "hasAction": try bool(value, field: field)
                 case "applicationBadgeNumber", "applicationIconBadgeNumber": try integer(value, field: field)
                 case "userInfo": try userInfo(value, field: field)
@@ -105,7 +105,7 @@ package struct GeofenceData: Sendable, Hashable {
     }
 
     private static func userInfo(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
-        let members = try members(of: value, field: field)
+        let members = try value.demandObject(field)
         let reserved = "pivotal.push.geofence_trigger_condition"
         guard members[reserved] == nil else {
             throw InvalidInput(field: "\(field).\(reserved)", "is reserved: the SDK writes it")
@@ -116,27 +116,13 @@ package struct GeofenceData: Sendable, Hashable {
     /// Android SDKs read a map of strings only, so each value is written as a string, like the values of pushes.
     private static func flat(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
         var flat: [JSONObject.Member] = []
-        for (key, value) in try members(of: value, field: field) {
+        for (key, value) in try value.demandObject(field) {
             guard key != "PCF_GEOFENCE_ID" else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the SDK writes it")
             }
             if !value.isNull { flat.append((key, .string(value.flat))) }
         }
         return .object(JSONObject(flat))
-    }
-
-    private static func members(of value: JSONValue, field: String) throws(InvalidInput) -> JSONObject {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
-        return members
-    }
-
-    private static func string(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
-        guard case .string = value else {
-            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
-        }
-        return value
     }
 
     private static func bool(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {

@@ -97,9 +97,7 @@ extension JSONObject {
     /// The text of a member; nil where it is absent, null or empty. Throws on anything but a text.
     func text(_ name: String) throws(InvalidInput) -> String? {
         guard let value = self[name], !value.isNull else { return nil }
-        guard let text = value.stringValue else {
-            throw InvalidInput(field: name, "has to be a string, it is \(value.typeName)")
-        }
+        let text = try value.demandText(name)
         return text.isEmpty ? nil : text
     }
 

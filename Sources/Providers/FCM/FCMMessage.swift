@@ -247,12 +247,7 @@ extension [UInt8] {
     /// Source: the random FID generators of the Firebase Installations SDKs; firebase-admin-go#765 for `message.fid`.
     var isFCMInstallationID: Bool {
         guard count == 22, let first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first else { return false }
-        return allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
+        return allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 }
 
