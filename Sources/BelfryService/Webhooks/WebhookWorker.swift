@@ -112,8 +112,9 @@ package struct WebhookWorker: Service {
             return
         }
         let end = clock.now + Self.turnMax
-        // Events that failed before come last: they tell least of whether the receiver is alive.
-        let lanes = turn.lanes.sorted { $0[0].attempts < $1[0].attempts }
+        // Events that were not tried yet go first where it is unknown whether the receiver is alive.
+        let probes = turn.lanes.indices.filter { turn.lanes[$0][0].attempts == 0 }.prefix(WebhookBudget.ofUnknownMax)
+        let lanes = (probes + turn.lanes.indices.filter { !probes.contains($0) }).map { turn.lanes[$0] }
         var (attempts, most) = ([WebhookTurn.Attempt](), 1)
         func grow(to wanted: Int) {
             let wanted = min(wanted, lanes.count) - most
