@@ -34,11 +34,12 @@ extension Target {
 }
 
 extension AudienceExpression {
-    /// Whether it names the type of platform of FCM's topics, and not to leave it out.
+    /// Whether it names the type of platform of FCM's topics, or devices that may be topics, and not to leave them out.
     fileprivate var namesTopics: Bool {
         switch self {
         case .all(let parts), .any(let parts): parts.contains(where: \.namesTopics)
         case .term(.platforms(let kinds)): kinds.contains(.fcmTopic)
+        case .term(.devices): true
         case .not, .term: false
         }
     }

@@ -85,7 +85,7 @@ struct ComposeContext: Sendable {
         let found = try await visit.searching(application) {
             try await visit.services.store.devices(search, after: nil, limit: 100)
         }
-        let named = found.filter { $0.about.alias == text.asName }
+        let named = found.filter { $0.about.alias?.caseFolded == text.asName.caseFolded }
         guard let device = named.count == 1 ? named.first : found.count == 1 ? found.first : nil else {
             throw InvalidInput(
                 field: field, found.isEmpty ? "fits no device" : "fits several devices: give the UUID of one")

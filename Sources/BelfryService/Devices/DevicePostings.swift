@@ -140,11 +140,11 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
 
     private func sent(_ push: Key<Push>, _ part: SentPart, after: Int64, limit: Int) throws -> [Int64] {
         var (found, first): ([Int64], Int64) = ([], after)
-        let batchesPerRead = limit / Batch.devicesMax + (part == .all ? 2 : 32)
+        var batchesPerRead = limit / Batch.devicesMax + 2
         while found.count < limit {
             let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, batchesPerRead) { row in
                 let devices = row.withBlob(0) { DeviceList.decode($0) } ?? []
-                let answers = row.withBlob(1) { $0.map { Answer(byte: $0) } }
+                let answers = part == .all ? [] : row.withBlob(1) { $0.map { Answer(byte: $0) } }
                 return devices.enumerated().map { index, device in
                     (device.rawValue, part.includes(index < answers.count ? answers[index] : nil))
                 }
@@ -152,6 +152,8 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
             found += batches.joined().filter { $1 && $0 > max(after, found.last ?? 0) }.map(\.0)
             guard batches.count == batchesPerRead, let last = batches.last(where: { !$0.isEmpty })?.last else { break }
             first = last.0
+            // Few of a part may be among many.
+            batchesPerRead = min(2 * batchesPerRead, 64)
         }
         return Array(found.prefix(limit))
     }

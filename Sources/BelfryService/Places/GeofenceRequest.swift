@@ -99,7 +99,8 @@ extension PCF {
         func plan(over old: GeofencePlan?, shown: [Location] = []) throws(InvalidInput) -> GeofencePlan {
             let groups = self.groups?.map { Key<LocationGroup>($0) } ?? old?.groups
             // A caller that sends an answer back does so with the locations of the groups.
-            let ofGroups = groups == old?.groups ? Set(shown.map(\.key)).subtracting(old?.locations ?? []) : []
+            let keepsGroups = Set(groups ?? []).isSuperset(of: old?.groups ?? [])
+            let ofGroups = keepsGroups ? Set(shown.map(\.key)).subtracting(old?.locations ?? []) : []
             let own = locations?.map { Key<Location>($0) }.filter { !ofGroups.contains($0) }
             return try GeofencePlan(
                 locations: (own ?? old?.locations ?? groups.map { _ in [] }).given(as: "locations"),

@@ -130,13 +130,16 @@ package struct PublisherRoutes: Sendable {
         var content = try await services.store.templateContent(template, of: application)
         content?.isTemplate = true
         let values = Set(try content?.valuesOfPlaceholders() ?? [])
-        for bytesMax in [Publication.bytesMax, 512] {
+        var longest: PushRequest?
+        for bytesMax in [Publication.bytesMax, 512, 128] {
             let request = try publication.pushRequest(options, template: (template, values, bytesMax))
             do {
                 if try await services.pushes.preview(request, for: application).tooLarge.isEmpty { return request }
+                longest = longest ?? request
             } catch let fault as InvalidInput where fault.isTooLarge {}
         }
-        return try publication.pushRequest(options, template: (template, values, 128))
+        // Where no cut makes it fit all platforms, the others get as much as they can take.
+        return try longest ?? publication.pushRequest(options, template: (template, values, 128))
     }
 
     /// The answer in the form of the server that the publisher was written for.

@@ -118,13 +118,15 @@ struct SIPWake: Sendable {
     func target() throws(InvalidInput) -> Target {
         let named = values[.contact].map(SIPContact.parameters(of:)) ?? [:]
         func value(_ name: Name) throws(InvalidInput) -> String {
-            if let text = named[name.rawValue] ?? values[name], !text.isEmpty { return text }
+            if let text = named[name.rawValue] ?? values[name] { return text }
             guard values[.contact] == nil else { throw InvalidInput(field: "contact", "has no \(name.rawValue)") }
             throw InvalidInput.missing(name.rawValue)
         }
         let provider = try value(.provider).lowercased()
+        // Without one the only platform of the token's type is meant.
+        let parameter = values[.contact] == nil ? values[.parameter] ?? "" : try value(.parameter)
         let contact = SIPContact(
-            provider: Self.providers[provider] ?? provider, parameter: try value(.parameter), token: try value(.token))
+            provider: Self.providers[provider] ?? provider, parameter: parameter, token: try value(.token))
         var report = AcrobitsReport()
         contact.add(to: &report)
         guard let pair = isCall ? report.calls ?? report.other : report.other ?? report.calls else {

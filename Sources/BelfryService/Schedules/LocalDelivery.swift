@@ -94,8 +94,7 @@ extension ZoneInfo {
 enum TimeZoneNames {
     /// The names in the tz database, old ones too.
     static let all: [String] = {
-        let directory = "/usr/share/zoneinfo"
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: ZoneInfo.directory)) ?? []
         let names = paths.filter { path in
             let isOther = ["right/", "posix/", "posixrules", "localtime", "Factory"].contains { path.hasPrefix($0) }
             return !isOther && path.utf8.first.map { 0x41...0x5A ~= $0 } ?? false && !path.contains(".")

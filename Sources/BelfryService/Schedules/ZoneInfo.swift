@@ -111,10 +111,10 @@ package struct ZoneInfo: Sendable, Hashable {
     }
 
     /// The file of a zone. Some systems have old names in a package of their own: then it is that of the present name.
-    static func file(of name: String, _ links: [String: String] = TimeZoneNames.links) -> Data? {
+    static func file(of name: String, _ links: @autoclosure () -> [String: String] = TimeZoneNames.links) -> Data? {
         let files = FileManager.default
         return files.contents(atPath: directory + name)
-            ?? links[name].flatMap { files.contents(atPath: directory + $0) }
+            ?? links()[name].flatMap { files.contents(atPath: directory + $0) }
     }
 
     /// Names such as America/Argentina/Buenos_Aires and Etc/GMT+5; without those that count leap seconds.

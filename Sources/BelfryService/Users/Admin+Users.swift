@@ -46,8 +46,9 @@ extension Admin {
         ) async throws -> Response {
             guard query.text("q") == nil else { throw InvalidInput(field: "q", "and attribute exclude each other") }
             guard let text = query.text("value") else { throw InvalidInput.missing("value") }
-            guard let json = try? JSONValue(json: text.utf8) else {
-                throw InvalidInput(field: "value", #"has to be JSON: texts need quotes, such as "gold""#)
+            let json: JSONValue
+            do throws(InvalidInput) { json = try JSONValue(json: text.utf8, field: "value") } catch {
+                throw InvalidInput(field: "value", error.problem + #"; texts need quotes, such as "gold""#)
             }
             let value = try UserAttribute(json: json, field: "value")
             let after = try query.cursor()?.first

@@ -42,7 +42,7 @@ import Testing
 
     @Test(arguments: [
         ("everyone", false), ("platform:fcm-topic share:0-50@a", true), ("platform:ios or platform:fcm-topic", true),
-        ("-platform:fcm-topic", false),
+        ("-platform:fcm-topic", false), ("device:00112233-4455-6677-8899-aabbccddeeff", true),
     ])
     func `topics of FCM get only what names their type`(text: String, isNamed: Bool) throws {
         let target = Target(try AudienceExpression(text: text, field: "where"))

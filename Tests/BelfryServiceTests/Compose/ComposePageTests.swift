@@ -176,7 +176,7 @@ import Testing
         #expect(
             !(try await browser.post(path, Self.everyone)).contains(
                 "name=\"my_device\" value=\"\(contents.device.uuid.lowercased)\""))
-        let page = try await browser.post(path, fields + [("my_device", "dairy")])
+        let page = try await browser.post(path, fields + [("my_device", "DAIRY")])
         #expect(page.status == .ok && page.contains("Your device: the provider has not answered yet"))
         #expect(page.contains("Send it to 2 devices"), "it can still be sent to all")
         let push = try #require(try await dashboard.store.allPushes().last)

@@ -44,8 +44,8 @@ import Testing
         #expect(try await server.send(.delete, "/v1/geofence/\(id)").status == 404)
     }
 
-    @Test(arguments: [false, true])
-    func `a group's location that is sent back stays the group's`(isWhole: Bool) async throws {
+    @Test(arguments: ["all of it", "its locations", "another group"])
+    func `a group's location that is sent back stays the group's`(part: String) async throws {
         let server = try await TestMapServer()
         let (own, other) = (try await server.locate("own"), try await server.locate("other"))
         let group = try await server.send(
@@ -54,8 +54,13 @@ import Testing
         let id = try await server.fence([own], #","location_groups":[\#(group)]"#)
         let shown = try await server.send(.get, "/v1/geofence/\(id)")
         let locations = try #require(shown["locations"])
+        let another = try await server.send(
+            .post, "/v1/location_groups", #"{"name":"h","description":"d","location_ids":[\#(own)]}"#
+        ).id
+        let more = part == "another group" ? #","location_groups":[\#(another),\#(group)]"# : ""
         let changed = try await server.send(
-            .put, "/v1/geofence/\(id)", isWhole ? shown.text : #"{"locations":\#(locations.flat)}"#)
+            .put, "/v1/geofence/\(id)",
+            part == "all of it" ? shown.text : #"{"locations":\#(locations.flat)\#(more)}"#)
         #expect(changed.status == 200 && changed["locations"] == locations, "\(changed)")
         _ = try await server.send(.put, "/v1/location_groups/\(group)", #"{"location_ids":[\#(own)]}"#)
         #expect(try await server.send(.get, "/v1/geofence/\(id)")["locations"]?.elements.count == 1)

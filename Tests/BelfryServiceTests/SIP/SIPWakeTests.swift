@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "pn-provider"), ("pn-provider=fcm&pn-param=p", "pn-prid"), ("pn-provider=fcm&pn-prid=x", "pn-param"),
+        ("", "pn-provider"), ("pn-provider=fcm&pn-param=p", "pn-prid"),
         ("pn-provider=webpush&pn-param=p&pn-prid=x", "pn-provider"), ("pn-provider=fcm&pn-param=p&pn-prid=", "pn-prid"),
         (#"{"contact":"<sip:ada@example.org;pn-provider=fcm;pn-prid=x>"}"#, "contact has no pn-param"),
         (#"{"pn-provider":3}"#, "pn-provider"),

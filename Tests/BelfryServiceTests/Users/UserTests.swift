@@ -103,7 +103,8 @@ import Testing
         ("users?q=%00", "q has the character U+0000"), ("users/%00", "user_id has the character U+0000"),
         ("users?attribute=%00&value=1", "attribute has the character U+0000"),
         ("devices?custom_user_id=%00", "custom_user_id has the character U+0000"),
-        ("users?attribute=plan&value=gold", "value has to be JSON: texts need quotes"),
+        ("users?attribute=plan&value=1e999", "value is a number beyond 1.8e308"),
+        ("users?attribute=plan&value=gold", "value is not valid JSON: expected a value at byte 0; texts need quotes"),
     ])
     func `an impossible text in an address is refused by name`(path: String, words: String) async throws {
         let place = try await Place()
