@@ -18,6 +18,8 @@ package struct GatewayIntake: Sendable {
     /// The most writes under way for one step. What one read of a connection brings is seldom more.
     private static let recordsPerTurn = 128
     private let requestTurns = FairQueue(FairTurns<Key<Application>>(places: 64, waitingMax: .max))
+    /// Devices that were registered for a record whose verdict is that they are dead.
+    private let deadNewcomers = AsyncStream.makeStream(of: Device.self, bufferingPolicy: .bufferingNewest(100_000))
 
     package init(
         _ services: Services, verdicts: GatewayVerdicts, patience: Duration = .seconds(30)
@@ -95,7 +97,7 @@ package struct GatewayIntake: Sendable {
             for (index, (notification, identifier)) in step.enumerated() {
                 guard let device = devices[notification.token] else { break }
                 let push = NewPush(notification, to: device.key, on: platform)
-                group.addTask { (index, await accept(push, identifier, tell)) }
+                group.addTask { (index, await accept(push, to: device, identifier, tell)) }
             }
             var taken = [Bool](repeating: false, count: step.count)
             for await (index, isTaken) in group { taken[index] = isTaken }
@@ -105,13 +107,30 @@ package struct GatewayIntake: Sendable {
 
     /// A receipt id that a push has already stands for that push, so the same one may be given again and again.
     private func accept(
-        _ push: NewPush, _ identifier: UInt32?, _ tell: @escaping @Sendable (GatewayError?) -> Void
+        _ push: NewPush, to device: Holder, _ identifier: UInt32?, _ tell: @escaping @Sendable (GatewayError?) -> Void
     ) async -> Bool {
-        verdicts.watch(push) { verdict in
+        watch(push, to: device) { verdict in
             guard case .refused(let refusal) = verdict else { return }
             tell(identifier.map { GatewayError(GatewayStatus(refusal), identifier: $0) })
         }
         return await accept(push)
+    }
+
+    private func watch(_ push: NewPush, to device: Holder, tell: @escaping @Sendable (GatewayVerdict) -> Void) {
+        verdicts.watch(push) { verdict in
+            if case .gone(since: let since?) = verdict, let newcomer = device.newcomer, since <= newcomer.registeredAt {
+                deadNewcomers.continuation.yield(newcomer)
+            }
+            tell(verdict)
+        }
+    }
+
+    /// Ends devices that were registered for a record and turned out to be dead, whatever time their verdicts name: a record says nothing of
+    /// when its token was alive. Returns when it is cancelled.
+    package func endDeadNewcomers() async {
+        for await device in deadNewcomers.stream {
+            _ = await patiently.retrying { try await store.endNewcomer(device) }
+        }
     }
 
     private func accept(_ push: NewPush) async -> Bool {
@@ -169,7 +188,7 @@ package struct GatewayIntake: Sendable {
                 tell(.gone(since: since))
                 return push
             }
-            verdicts.watch(push, tell: tell)
+            watch(push, to: device, tell: tell)
             return await accept(push) ? push : nil
         }
         guard let push else { throw GatewayResponse(503, "ServiceUnavailable") }
@@ -197,6 +216,8 @@ package struct GatewayIntake: Sendable {
         let key: Key<Device>
         /// nil where its token may be alive.
         var deadSince: Instant?
+        /// The device, where it was registered for the record.
+        var newcomer: Device?
     }
 
     /// The devices that have the tokens. Tokens that none has are registered: the sender knows devices that never met this server.
@@ -222,7 +243,8 @@ package struct GatewayIntake: Sendable {
                 return Holder(key: inactive.device, deadSince: since)
             }
             let registration = try Registration(ofToken: token)
-            return Holder(key: try await services.registrations.register(registration, as: nil, on: platform).key)
+            let device = try await services.registrations.register(registration, as: nil, on: platform)
+            return Holder(key: device.key, newcomer: device)
         }
     }
 
@@ -263,26 +285,9 @@ extension GatewayRecord {
         let apple = ApplePush(
             verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: expiry.isStored)
         let content = Push.Content(apple: apple)
-        do {
-            try content.checkStored()
-        } catch {
-            throw .invalidPayloadSize
-        }
+        do { try content.checkStored() } catch { throw .invalidPayloadSize }
         return GatewayNotification(
             token: DeviceToken(bytes: token), content: content,
             expiresAt: expiry.time)
-    }
-}
-
-/// When a message of an old sender expires. What is over already is tried once, as 0 is, since the sender's clock may be slow: so APNs does.
-struct GatewayExpiry {
-    /// nil where the sender names none, or it is over.
-    let time: Instant?
-    let isStored: Bool
-
-    init(seconds: Int64?, at now: Instant) {
-        let named = seconds.map { Instant(milliseconds: $0 * 1_000) }
-        time = named.flatMap { $0 > now ? $0 : nil }
-        isStored = named == nil || time != nil
     }
 }

@@ -38,6 +38,7 @@ package struct GatewayListener: Service {
             return try NIOAsyncChannel<GatewayInbound, Never>(wrappingChannelSynchronously: channel)
         }
         await withGracefulShutdownHandler {
+            async let _: Void = intake.endDeadNewcomers()
             await TLSServer.serve(server, checks) { connection in
                 open.add(connection.channel)
                 await serve(connection)

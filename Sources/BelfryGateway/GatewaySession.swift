@@ -10,7 +10,9 @@ actor GatewaySession {
     private let options: GatewayOptions
     private let intake: GatewayIntake
     private let senders: GatewaySenders
+    private var certificate: [UInt8] = []
     private var platform: Platform?
+    private var lookedUpAt = Instant.zero
     /// The last word of a planned stop, which names the last durable record. nil before there is one, and behind one of command 0.
     private var shutdown: GatewayError?
     private var acceptedAt: ContinuousClock.Instant?
@@ -29,7 +31,8 @@ actor GatewaySession {
         switch event {
         case .certificate(let der):
             // The handshake has asked too, but for a session that is resumed, and a certificate may be revoked since.
-            platform = try await senders.platform(of: der)
+            certificate = der
+            try await lookUp()
             if platform == nil { try await channel.close() } else { tell(.admit) }
         case .records(let records): await take(records)
         // Answered beside the events.
@@ -48,14 +51,14 @@ actor GatewaySession {
 
     /// Its answer waits for what APNs says.
     func answer(_ request: GatewayRequest) async {
-        let (response, id) = await intake.answer(request, on: platform, within: options.verdictWait)
+        let (response, id) = await intake.answer(request, on: await currentPlatform, within: options.verdictWait)
         GatewayMetric.records(1, isAccepted: response.status == 200)
         tell(.respond(response, id: id, stream: request.stream))
     }
 
     /// Nothing is accepted behind a fault: the sender will send it again.
     private func take(_ records: [GatewayRecord]) async {
-        guard let platform else { return }
+        guard let platform = await currentPlatform else { return end(shutdown) }
         // A verdict that comes later ends the connection, if it is still there.
         let result = await intake.take(
             records, on: platform, tell: { [weak self] in self?.end($0) }, isOver: { self.hasEnded })
@@ -70,6 +73,20 @@ actor GatewaySession {
             end(records[result.accepted].command == .simple ? nil : fault)
         }
         tell(.settled(records.count))
+    }
+
+    private func lookUp() async throws {
+        lookedUpAt = senders.clock.now
+        platform = try await senders.platform(of: certificate)
+    }
+
+    /// The platform of the certificate, which may be revoked or expire while the connection is open. What was found last counts while the
+    /// database cannot be read.
+    private var currentPlatform: Platform? {
+        get async {
+            if lookedUpAt + options.certificateTrust <= senders.clock.now { try? await lookUp() }
+            return platform
+        }
     }
 
     private nonisolated func tell(_ command: GatewayCommand) {
@@ -115,6 +132,8 @@ package struct GatewayOptions: Sendable {
     /// How long a sender may read nothing that it is answered.
     package var writeTimeout = TimeAmount.seconds(30)
     package var handshakeTimeout = TimeAmount.seconds(10)
+    /// How long a certificate counts until it is looked up again.
+    package var certificateTrust = Duration.seconds(30)
     /// How long a connection may be silent.
     package var idleTimeout = TimeAmount.minutes(15)
     /// How long a connection stays open for a sender that reads after the last word.

@@ -5,7 +5,8 @@ import Synchronization
 /// Tells senders that are still connected what APNs refused of their records.
 ///
 /// It receives the settlements of this process only. A verdict that another node receives, or that comes after the connection ended,
-/// is not reported here; dead tokens reach the feedback service in any case.
+/// is not reported here; dead tokens reach the feedback service all the same, unless another node receives the verdict on a device that was
+/// registered for the record, or it comes after an answer over HTTP/2.
 package final class GatewayVerdicts: PushObserver {
     private let next: any PushObserver
     private let watched = Mutex(WatchedPushes(countMax: 100_000))

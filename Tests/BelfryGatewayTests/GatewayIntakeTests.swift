@@ -153,6 +153,20 @@ import Testing
         #expect(try await bench.pushes.count == 1)
     }
 
+    @Test func `a revoked certificate ends its open connection`() async throws {
+        let bench = try await Bench()
+        let said = try await lastWords(bench) { session in
+            try await session.handle(.records([bench.record(1)]))
+            let credential = try #require(try await bench.store.gatewayCredentials(of: bench.platform.key).first)
+            #expect(try await bench.store.delete(credential.key, of: bench.platform.key))
+            try await session.handle(.records([bench.record(2)]))
+            bench.clock.advance(by: GatewayOptions().certificateTrust)
+            try await session.handle(.records([bench.record(3)]))
+        }
+        #expect(said == [GatewayError(.shutdown, identifier: 2)])
+        #expect(try await bench.pushes.count == 2)
+    }
+
     @Test func `no step begins behind a late refusal`() async throws {
         let bench = try await Bench()
         let looks = Mutex(0)

@@ -5,12 +5,7 @@ extension Admin {
     /// Client certificates of the binary gateway: `/admin/v1/platforms/:platform_uuid/gateway-credentials`.
     struct GatewayCredentials: Sendable {
         let factory: RouteFactory
-        private let credentials: GatewayCredentialService
-
-        init(factory: RouteFactory) {
-            self.factory = factory
-            credentials = GatewayCredentialService(store: factory.store)
-        }
+        private var credentials: GatewayCredentialService { GatewayCredentialService(store: factory.store) }
 
         var routes: [Route] {
             let path = "platforms/:platform_uuid/gateway-credentials"
@@ -37,9 +32,7 @@ extension Admin {
         }
 
         private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
-            guard let key: Key<GatewayCredential> = call.key("credential_id") else {
-                throw APIError.missing("gateway credential")
-            }
+            let key: Key<GatewayCredential> = try call.key("credential_id").orMissing("gateway credential")
             try await credentials.delete(key, on: platform, of: application, by: call.author)
             return Response(status: .noContent)
         }
@@ -82,11 +75,8 @@ extension Admin {
         }
 
         func required(at now: Instant) throws(InvalidInput) -> [UInt8] {
-            if let expiresAt, expiresAt <= now {
-                throw InvalidInput(field: "expires_at", "is \(expiresAt.text), which is over (it is \(now.text))")
-            }
-            guard let fingerprint else { throw InvalidInput.missing("fingerprint") }
-            return fingerprint
+            if let expiresAt, expiresAt <= now { throw InvalidInput.over("expires_at", expiresAt, now) }
+            return try fingerprint.given(as: "fingerprint")
         }
     }
 }

@@ -34,7 +34,8 @@ extension Genero {
                 failure(of: command), Self.words(for: StoreError.overloaded(retryAfter: .zero)), token: message.token)
         }
 
-        /// Registers a token. Nothing changes where it is registered already, not even its user.
+        /// Registers a token. Nothing changes where it is registered already, not even its user; one without a user, as a provider's record
+        /// registers it, gets the app's.
         private func register(_ message: Message) async throws -> CommandResult {
             try message.checkType()
             let name = message.isApple ? "APNS" : "FCM"
@@ -43,13 +44,17 @@ extension Genero {
             }
             let token = try DeviceToken(anySpelling: message.token, for: platform.kind)
             let holder = try await store.holders(of: [token], on: platform.key)[token]
+            let user = message.user.flatMap { $0.isEmpty ? nil : $0 }
             if let holder, holder.isActive {
-                return CommandResult(.known, "\(name) token is already registered", token: message.token)
+                let device = try await store.device(holder.uuid, on: platform.key)
+                if user == nil || device?.customUserID != nil {
+                    return CommandResult(.known, "\(name) token is already registered", token: message.token)
+                }
             }
-            if let user = message.user, !user.isEmpty { try Self.check(user: user) }
+            if let user { try Self.check(user: user) }
             let registration = try Registration(
                 token: token, about: Device.About(),
-                customUserID: message.user.map { $0.isEmpty ? .clear : .set($0) } ?? .clear, topics: .keep,
+                customUserID: user.map { .set($0) } ?? .clear, topics: .keep,
                 detail: try await reset(holder?.device, on: platform, token, as: message.token))
             _ = try await registrations.register(registration, as: nil, on: platform)
             Self.registered.increment()

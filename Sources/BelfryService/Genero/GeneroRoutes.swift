@@ -49,12 +49,10 @@ package struct GeneroRoutes: Sendable {
             return Self.text(.badRequest, "Bad request")
         }
         let reply = try await reply(command, request, of: application, endpoint)
-        var json = JSONWriter()
-        json.object { json in
+        return .object { json in
             json.integer("status", reply.status)
             json.string("message", reply.message)
         }
-        return Response(json: json.buffer)
     }
 
     private func reply(
@@ -63,14 +61,14 @@ package struct GeneroRoutes: Sendable {
         guard let command = Genero.Command(rawValue: command) else {
             return Genero.CommandResult(.exception, "Unknown command")
         }
-        let body = try await request.bytes(atMost: Genero.Message.bytesMax)
         do {
+            let body = try await request.bytes(atMost: Genero.Message.bytesMax)
             let maintainer = Genero.TokenMaintainer(
                 services: services, application: application, options: endpoint.options)
             let message = try Genero.Message(json: body)
             return await services.clock.result(within: Self.answerTime) { await maintainer.answer(command, message) }
                 ?? maintainer.busy(command, message)
-        } catch {
+        } catch let error where error is InvalidInput || (error as? APIError)?.status == .contentTooLarge {
             return Genero.CommandResult(.exception, "\(error)")
         }
     }

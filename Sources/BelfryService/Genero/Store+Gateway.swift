@@ -70,6 +70,16 @@ extension Store {
         else { return nil }
         return device.registeredAt
     }
+
+    /// Deactivates a device whose token is dead, unless it has registered since, and notes it for the feedback service.
+    package func endNewcomer(_ device: Device) async throws {
+        let verdict = Settlement.DeadToken(device: device.key, since: device.registeredAt + .milliseconds(1))
+        try await write { session in
+            guard try !session.prepared(PlatformStatements.isDoubted).hasRow(device.platformKey) else { return }
+            try session.deactivate([verdict], on: device.platformKey, as: .gone)
+            try session.noteFeedback(of: [verdict], on: device.platformKey)
+        }
+    }
 }
 
 extension WriteSession {

@@ -98,37 +98,48 @@ struct GorushNotification: Sendable {
         return platforms.only(device == .huawei ? .huawei : .androidFCM)
     }
 
-    func expiry(at now: Instant) throws(InvalidInput) -> Instant? {
+    private func expiry(at now: Instant) throws(InvalidInput) -> GatewayExpiry {
         if device == .ios {
-            guard let seconds = fields["expiration"]?.wholeNumber, seconds > 0 else { return nil }
-            guard seconds <= Int64(UInt32.max) else { throw InvalidInput(field: "expiration", "is no time in seconds") }
-            return Instant(milliseconds: seconds * 1_000)
+            let seconds = fields["expiration"]?.wholeNumber
+            guard seconds ?? 0 <= Int64(UInt32.max) else {
+                throw InvalidInput(field: "expiration", "is no time in seconds")
+            }
+            return GatewayExpiry(seconds: seconds.map { max(0, $0) }, at: now)
         }
+        var expiry = GatewayExpiry(seconds: nil, at: now)
         let text = text("huawei_ttl") ?? fields["android"]?["ttl"]?.stringValue
         let seconds =
             fields["time_to_live"]?.wholeNumber ?? text.flatMap { $0.last == "s" ? Int64($0.dropLast()) : nil }
-        guard let seconds else { return nil }
+        guard let seconds else { return expiry }
         // Source: Firebase, "Setting the lifespan of a message".
         guard 0...2_419_200 ~= seconds else {
             throw InvalidInput(field: "time_to_live", "is \(seconds) s, it has to be 0 to 2419200 (4 weeks)")
         }
-        return now + .seconds(seconds > 0 ? seconds : EndpointMessage.nowSeconds)
+        expiry.time = now + .seconds(seconds > 0 ? seconds : EndpointMessage.nowSeconds)
+        return expiry
     }
 
-    func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
+    /// The message for a platform of a type.
+    func message(for kind: PlatformKind, at now: Instant) throws(InvalidInput) -> TokenGateway.Message {
+        let expiry = try expiry(at: now)
         var content: Push.Content
         if let use = kind.appleUse {
-            content = Push.Content(apple: try apple(for: use))
+            content = Push.Content(apple: try apple(for: use, isStored: expiry.isStored))
         } else {
             content = try other()
         }
         content.pacing = .exempt
-        return content
+        content.pacing.isDeferrable = priority == "normal"
+        return TokenGateway.Message(content: content, expiresAt: expiry.time)
+    }
+
+    private var priority: String? {
+        (text("priority") ?? fields["android"]?["priority"]?.stringValue)?.lowercased()
     }
 
     // MARK: Apple
 
-    private func apple(for use: AppleTokenUse) throws(InvalidInput) -> ApplePush {
+    private func apple(for use: AppleTokenUse, isStored: Bool) throws(InvalidInput) -> ApplePush {
         var kind: ApplePush.Kind?
         if let text = text("push_type") {
             guard let known = ApplePush.Kind(rawValue: text) else {
@@ -153,7 +164,7 @@ struct GorushNotification: Sendable {
             }
         let push = ApplePush(
             verbatim: payload, for: use, kind: kind, priority: priority, collapseID: text("collapse_id"),
-            isStored: fields["expiration"]?.wholeNumber != 0)
+            isStored: isStored)
         guard push.tokenUses.contains(use) else {
             throw InvalidInput(
                 field: "push_type", "is \(push.type.rawValue), which the tokens of the platform do not take")
@@ -246,7 +257,6 @@ struct GorushNotification: Sendable {
         if let text = text("huawei_data"), case .object(let members)? = try? JSONValue(json: text.utf8) {
             data = data.merging(members) { $1 }
         }
-        let priority = (text("priority") ?? fields["android"]?["priority"]?.stringValue)?.lowercased()
         var content = Push.Content(
             body: text("message") ?? shown("body"), shared: SharedFields(texts, data: data),
             custom: ["android": .object(["priority": .string(priority == "high" ? "high" : "normal")])])

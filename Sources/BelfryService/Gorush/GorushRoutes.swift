@@ -123,9 +123,7 @@ package struct GorushRoutes: Sendable {
                     notification, notification.tokens,
                     "topic names no platform: its option, or a single platform of its type, is missing")
             }
-            let message = TokenGateway.Message(
-                content: try notification.content(for: platform.kind),
-                expiresAt: try notification.expiry(at: services.clock.now))
+            let message = try notification.message(for: platform.kind, at: services.clock.now)
             let tokens = notification.tokens.map { try? DeviceToken($0, for: platform.kind) }
             var answers: [DeviceToken: Answer]?
             let known = tokens.compactMap(\.self)
@@ -167,9 +165,7 @@ package struct GorushRoutes: Sendable {
                 return Self.failed(
                     notification, [topic], "topics and conditions need a single platform of type fcm-topic")
             }
-            let message = TokenGateway.Message(
-                content: try notification.content(for: .fcmTopic),
-                expiresAt: try notification.expiry(at: services.clock.now))
+            let message = try notification.message(for: .fcmTopic, at: services.clock.now)
             let token = try services.channels.topic(topic)
             guard !notification.isTrial else { return Part(logs: []) }
             let answers = try await gateway.send(message, to: [token], on: platform, waits: waits)

@@ -267,3 +267,16 @@ extension Store {
         }
     }
 }
+
+/// When a message of a gateway expires. What is over already is tried once, as 0 is, since the sender's clock may be slow: so APNs does.
+package struct GatewayExpiry: Sendable {
+    /// nil where the sender names none, or it is over.
+    package var time: Instant?
+    package let isStored: Bool
+
+    package init(seconds: Int64?, at now: Instant) {
+        let named = seconds.map { Instant(milliseconds: $0 * 1_000) }
+        time = named.flatMap { $0 > now ? $0 : nil }
+        isStored = named == nil || time != nil
+    }
+}

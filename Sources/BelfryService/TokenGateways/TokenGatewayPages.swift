@@ -110,9 +110,7 @@ struct TokenGatewayPages {
     @Sendable private func close(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let key = Int64(visit.text("endpoint_id")).map { Key<OpenEndpoint>($0) }
         let endpoints = try await visit.services.store.openEndpoints(of: application.key)
-        guard let endpoint = endpoints.first(where: { $0.key == key && $0.kind.takesTokens }) else {
-            throw APIError.none("gateway")
-        }
+        let endpoint = try endpoints.first { $0.key == key && $0.kind.takesTokens }.orMissing("gateway")
         let question = visit.question(
             "Close the gateway for \(endpoint.kind.title)?", "Servers that send through it get a 404 from now on.",
             [Fact("Opened", .time(endpoint.createdAt))], yes: "Close it", no: Address.of(application, "gateways"))

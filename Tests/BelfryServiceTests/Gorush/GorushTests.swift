@@ -66,6 +66,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [-1, 0, 1_499_999_999])
+    func `a message that is over is tried once`(expiration: Int) async throws {
+        try await GatewayServer.with(.gorush) { server in
+            let body = Self.request(Self.ios(#""message":"m","expiration":\#(expiration)"#))
+            #expect(try await server.post(Self.path, body).json == Self.answer(1))
+            let push = try #require(try await server.pushes.first)
+            #expect(push.expiresAt == nil && push.content.apple?.isStored == false)
+        }
+    }
+
     @Test func `a long wrong text is not repeated for each token`() async throws {
         try await GatewayServer.with(.gorush) { server in
             let more = #""message":"m","push_type":"\#(String(repeating: "x", count: 60_000))""#
@@ -113,6 +123,17 @@ import Testing
             let now = Self.request(Self.android(#""message":"now","time_to_live":0"#))
             #expect(try await server.post(Self.path, now).json == Self.answer(1))
             #expect(try await server.pushes.contains { $0.expiresAt == server.clock.now + .seconds(10) })
+        }
+    }
+
+    @Test(arguments: [(#","priority":"normal""#, false), (#","android":{"priority":"NORMAL"}"#, false), ("", true)])
+    func `what Firebase shows may wait if its sender says so`(more: String, isHigh: Bool) async throws {
+        try await GatewayServer.with(.gorush) { server in
+            let body = Self.request(Self.android(#""message":"Hi""# + more))
+            #expect(try await server.post(Self.path, body).json == Self.answer(1))
+            let content = try #require(try await server.pushes.first?.content)
+            let payload = try AndroidPayload(content, kind: .androidFCM, receiptID: nil, sentAt: .zero)
+            #expect(payload.notice?.body == "Hi" && payload.isHighPriority == isHigh)
         }
     }
 
