@@ -97,9 +97,7 @@ extension Admin {
 
         private func deleteApp(_ call: Call) async throws -> Response {
             let key: Key<CarmaApp>? = call.key("carma_app_id")
-            guard let app = try await factory.store.carmaApps().first(where: { $0.key == key }) else {
-                throw APIError.missing("app")
-            }
+            let app = try await factory.store.carmaApps().first(where: { $0.key == key }).orMissing("app")
             try await factory.admin.deleteCarmaApp(app, by: call.author)
             return Response(status: .noContent)
         }
@@ -117,9 +115,7 @@ extension Admin {
 
         private func createTrigger(_ call: Call) async throws -> Response {
             let (customer, appID, template) = try await call.body(as: NewCarmaTrigger.self).required()
-            guard let app = try await factory.store.carmaApp(appID.normalized, of: customer) else {
-                throw APIError.missing("app")
-            }
+            let app = try await factory.store.carmaApp(appID.normalized, of: customer).orMissing("app")
             let trigger = try await factory.admin.createCarmaTrigger(template, of: app, by: call.author)
             return try .created(CarmaTriggerReply(trigger, of: app))
         }

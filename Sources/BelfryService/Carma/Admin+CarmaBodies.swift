@@ -16,10 +16,7 @@ extension Admin {
         }
 
         func required() throws(InvalidInput) -> (Int64, String, String) {
-            guard let customer else { throw InvalidInput.missing("customer_id") }
-            guard let user else { throw InvalidInput.missing("user") }
-            guard let password else { throw InvalidInput.missing("password") }
-            return (customer, user, password)
+            (try customer.given(as: "customer_id"), try user.given(as: "user"), try password.given(as: "password"))
         }
     }
 
@@ -47,10 +44,7 @@ extension Admin {
         }
 
         func required() throws(InvalidInput) -> (Int64, String, UUID) {
-            guard let customer else { throw InvalidInput.missing("customer_id") }
-            guard let appID else { throw InvalidInput.missing("app_id") }
-            guard let uuid else { throw InvalidInput.missing("app_uuid") }
-            return (customer, appID, uuid)
+            (try customer.given(as: "customer_id"), try appID.given(as: "app_id"), try uuid.given(as: "app_uuid"))
         }
     }
 
@@ -69,10 +63,7 @@ extension Admin {
         }
 
         func required() throws(InvalidInput) -> (Int64, String, CarmaTemplate) {
-            guard let customer else { throw InvalidInput.missing("customer_id") }
-            guard let appID else { throw InvalidInput.missing("app_id") }
-            guard let template else { throw InvalidInput.missing("template") }
-            return (customer, appID, template)
+            (try customer.given(as: "customer_id"), try appID.given(as: "app_id"), try template.given(as: "template"))
         }
     }
 }

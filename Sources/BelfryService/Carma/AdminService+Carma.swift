@@ -42,9 +42,7 @@ extension AdminService {
     package func rotateCarmaAccount(
         _ account: CarmaAccount, password: String?, by author: AuditAuthor
     ) async throws -> String {
-        var hashed: [UInt8]?
-        if let password { hashed = try await self.hashed(password, by: author) }
-        let passwordHash = hashed
+        let passwordHash: [UInt8]? = if let password { try await hashed(password, by: author) } else { nil }
         let token = Self.carmaToken()
         let change = AuditedChange(
             by: author, "carma_account.rotate", "\(account.customerID)", of: .everything, ["user": account.user])

@@ -12,25 +12,25 @@ struct CarmaAuthenticator: Sendable {
 
     /// Throws a 401 for unknown credentials, and a 403 for those of another customer.
     func account(_ customerID: Int64, of request: Request, _ context: APIContext) async throws -> CarmaAccount {
-        let found = try await accounts(customerID, of: request, context)
-        guard let found else {
+        let account = try await anyAccount(customerID, of: request, context)
+        guard let account else {
             throw APIError(
                 .unauthorized, "Unknown user, password or token", headers: [.wwwAuthenticate: #"Basic realm="Carma""#])
         }
-        guard let account = found.first(where: { $0.customerID == customerID }) else {
+        guard account.customerID == customerID else {
             throw APIError(.forbidden, "These credentials are not those of customer \(customerID)")
         }
         return account
     }
 
-    /// nil when none of these credentials exists.
-    private func accounts(
+    /// The account of these credentials, of this customer before any other; nil where there is none.
+    private func anyAccount(
         _ customerID: Int64, of request: Request, _ context: APIContext
-    ) async throws -> [CarmaAccount]? {
+    ) async throws -> CarmaAccount? {
         if let token = request.headers.value(.carmaToken) {
             let name = try request.headers.authorization() == nil ? token : "carma"
             return try await requestLimiter.checkCredentials(name, of: request, context, letsRightPass: true) {
-                try await store.carmaAccount(tokenHash: SecretHash.of(token)).map { [$0] }
+                try await store.carmaAccount(tokenHash: SecretHash.of(token))
             }
         }
         guard let basic = try request.headers.authorization().flatMap(BasicCredentials.parts) else {
@@ -40,15 +40,16 @@ struct CarmaAuthenticator: Sendable {
             String(decoding: basic.user, as: UTF8.self), String(decoding: basic.secret, as: UTF8.self)
         )
         let named = try await store.carmaAccounts(user: user.normalized)
-        let known = named.filter { passwords.isKnown(password, $0.hashText) }
-        if !known.isEmpty { return known }
         // One derivation, whatever the user has: of the account of the customer in the path, or of one of another customer, or of none.
-        let account = named.first { $0.customerID == customerID } ?? named.first
+        let account =
+            named.first { $0.customerID == customerID }
+            ?? named.first { passwords.isKnown(password, $0.hashText) } ?? named.first
+        if let account, passwords.isKnown(password, account.hashText) { return account }
         return try await passwords.once(password, account?.hashText ?? user) {
             // No limit over all addresses: strangers who know the name, which shipped apps show, would keep the back end out.
             try await requestLimiter.checkGuess(at: "carma \(user)", nil, of: request, context) { caller in
                 guard try await passwords.matches(password, account?.hashText, for: caller) else { return nil }
-                return account.map { [$0] }
+                return account
             }
         }
     }
@@ -92,7 +93,7 @@ final class KnownPasswords: Sendable {
     private let passwords: any PasswordHashing
     private let key = SymmetricKey(size: .bits256)
     private let right = Mutex<Set<[UInt8]>>([])
-    private let running = SingleFlight<[UInt8], [CarmaAccount]?>()
+    private let running = SingleFlight<[UInt8], CarmaAccount?>()
 
     /// Accounts are few; when there are more than these, all are derived anew.
     private static let rememberedMax = 1_024
@@ -107,8 +108,8 @@ final class KnownPasswords: Sendable {
 
     /// Checks the same password of the same account once for all requests that bring it at the same time.
     func once(
-        _ password: String, _ hash: String, _ check: () async throws -> [CarmaAccount]?
-    ) async throws -> [CarmaAccount]? {
+        _ password: String, _ hash: String, _ check: () async throws -> CarmaAccount?
+    ) async throws -> CarmaAccount? {
         try await running.value(for: code(of: password, hash), check)
     }
 

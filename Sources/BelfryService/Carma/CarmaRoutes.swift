@@ -76,9 +76,7 @@ package struct CarmaRoutes: Sendable {
                     try await answer(
                         Call(request: request, context: context, customerID: customerID))
                 }
-            } catch let error as CancellationError {
-                throw error
-            } catch let error as BodyUnreadable {
+            } catch let error where error is CancellationError || error is BodyUnreadable {
                 throw error
             } catch {
                 let refusal = APIError(cause: error)

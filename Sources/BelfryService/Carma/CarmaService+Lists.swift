@@ -27,8 +27,7 @@ extension CarmaService {
     }
 
     func set(_ id: String, _ attributes: [String: UserAttribute?], in app: CarmaApp) async throws {
-        let change = try Self.profile(attributes)
-        _ = try await store.setUser(id, of: app.applicationKey) { try $0.changed(by: change) }
+        try await store.register([], of: id, try Self.profile(attributes), app.applicationKey)
     }
 
     /// The next contacts behind one; with an address, only contacts that have it.

@@ -90,23 +90,24 @@ package struct CarmaService: Sendable {
         throw InvalidInput(field: "devicetoken", "is not one of APNs, and the app has no platform of another type")
     }
 
-    /// Removes tokens from a contact; tokens that it does not have are ignored.
+    /// Removes tokens from a contact, however they became the contact's; tokens that it does not have are ignored.
     package func invalidate(_ change: CarmaContactChange, in app: CarmaApp) async throws -> CarmaContact {
         let id = try Self.checked(change)
-        let known = try await store.carmaDevices(of: id, app.applicationKey)
+        let rows = try await store.carmaDevices(of: id, app.applicationKey)
         let platforms = try await store.platforms(of: app.applicationKey)
         for device in change.devices {
-            guard let (token, platform) = try? Self.place(device.token ?? "", among: platforms),
-                let row = known.first(where: { $0.token == token.text(for: platform.kind) }),
-                row.invalidation != .byApp
-            else { continue }
-            let held = try await store.device(row.device, on: row.platformKey)
-            if let held, row.isHeld(by: held), held.isActive, held.customUserID == id {
-                try await store.unregister(row.device, on: row.platformKey)
-            } else if row.invalidation != .none {
+            guard let (token, platform) = try? Self.place(device.token ?? "", among: platforms) else { continue }
+            let row = rows.first { $0.token == token.text(for: platform.kind) }
+            let key = row?.platformKey ?? platform.key
+            if let holder = try await store.holders(of: [token], on: key)[token],
+                let held = try await store.device(holder.uuid, on: key), held.token == token, held.isActive,
+                held.customUserID == id
+            {
+                try await store.unregister(holder.uuid, on: key)
+            } else if row?.invalidation != CarmaDevice.Invalidation.none {
                 continue
             }
-            try await store.note(row.invalidated(.byApp, at: clock.now))
+            if let row { try await store.note(row.invalidated(.byApp, at: clock.now)) }
         }
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
@@ -124,13 +125,15 @@ package struct CarmaService: Sendable {
         return CarmaContact(app: app, user: user ?? User(id: id), devices: devices)
     }
 
-    /// Notes when a token has lost the app: its provider rejected it, or a newer one took its place.
+    /// Notes when a contact has lost a token: its provider rejected it, a newer one took its place, or it is another user's.
     private func current(_ row: CarmaDevice, _ device: Device?) async throws -> CarmaDevice {
         guard row.invalidation == .none else { return row }
-        let fate: CarmaDevice.Invalidation =
-            row.isHeld(by: device) ? (device?.isActive == true ? .none : .byProvider) : .replaced
-        guard fate != .none else { return row }
-        let changed = row.invalidated(fate, at: clock.now)
+        let isHeld = row.isHeld(by: device)
+        if isHeld, let device, device.isActive {
+            // Not noted: the device may come back.
+            return device.customUserID == row.contact ? row : row.invalidated(.replaced, at: device.registeredAt)
+        }
+        let changed = row.invalidated(isHeld ? .byProvider : .replaced, at: clock.now)
         return try await store.note(changed, insteadOf: row, readWith: device) ? changed : row
     }
 }

@@ -105,14 +105,13 @@ package struct CarmaTable: Sendable {
     }
 
     private func text(of bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
-        switch settings.encoding {
-        case .utf8:
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw InvalidInput(field: "the line", "is no UTF-8")
+        let text: String? =
+            switch settings.encoding {
+            case .utf8: String(validating: bytes, as: UTF8.self)
+            case .latin1: String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
             }
-            return text
-        case .latin1: return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-        }
+        guard let text else { throw InvalidInput(field: "the line", "is no UTF-8") }
+        return try text.storable("the line")
     }
 
     private func contact(_ values: [String]) throws(InvalidInput) -> CarmaContactChange {

@@ -28,7 +28,11 @@ extension Store {
         _ change: UserProfile.Change, _ application: Key<Application>
     ) async throws {
         try await write { session in
-            _ = try session.setUser(contact, of: application) { try $0.changed(by: change) }
+            _ = try session.setUser(contact, of: application) { profile in
+                do throws(InvalidInput) { return try profile.changed(by: change) } catch {
+                    throw error.renamed(["attributes": "properties"])
+                }
+            }
             for new in devices {
                 let device = try session.register(new.registration, as: nil, on: new.platform)
                 try session.note(
@@ -102,6 +106,15 @@ extension Store {
 }
 
 extension WriteSession {
+    /// Gives a contact the tokens and messages of another, up to the most that are kept.
+    func moveCarmaContact(_ contact: String, to other: String, of application: Key<Application>) throws {
+        try prepared(CarmaContactStatements.moveDevices).send(other, application, contact)
+        try prepared(CarmaContactStatements.deleteDevices).send(application, contact)
+        try prepared(CarmaContactStatements.forgetOldest).send(application, other, CarmaDevice.perContact)
+        try prepared(CarmaContactStatements.moveMessages).send(other, application, contact)
+        try prepared(CarmaContactStatements.forgetOldestMessages).send(application, other, CarmaMessage.perContact)
+    }
+
     fileprivate func note(_ device: CarmaDevice) throws {
         let (application, contact) = (device.applicationKey, device.contact)
         if device.invalidation == .none {
@@ -179,6 +192,16 @@ enum CarmaContactStatements {
              LIMIT 200 OFFSET $3)
         """
 
+    static let moveDevices: SQLText = """
+        UPDATE carma_device /* carma_contacts.move_devices */ SET contact = $1
+         WHERE id \(amongRows: """
+            SELECT id FROM carma_device
+             WHERE application_id = $2 AND contact = $3 AND token NOT IN (
+                 SELECT token FROM carma_device WHERE application_id = $2 AND contact = $1 ORDER BY id)
+             ORDER BY id
+            """)
+        """
+
     static let devices: SQLText = """
         SELECT application_id, contact, token, platform_id, device_uuid, country, invalidation, invalidated_at_ms
                /* carma_contacts.devices */
@@ -201,6 +224,11 @@ enum CarmaContactStatements {
              WHERE application_id = $1 AND contact = $2
              ORDER BY id DESC
              LIMIT 200 OFFSET $3)
+        """
+
+    static let moveMessages: SQLText = """
+        UPDATE carma_message /* carma_contacts.move_messages */ SET contact = $1
+         WHERE application_id = $2 AND contact = $3
         """
 
     static let setPush: SQLText = """

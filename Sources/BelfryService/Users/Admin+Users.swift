@@ -7,12 +7,7 @@ extension Admin {
     /// Users of an application: `/admin/v1/apps/:app_uuid/users`.
     struct Users: Sendable {
         let factory: RouteFactory
-        private let users: UserService
-
-        init(factory: RouteFactory) {
-            self.factory = factory
-            users = factory.services.users
-        }
+        private var users: UserService { factory.services.users }
 
         var routes: [Route] {
             [
@@ -45,7 +40,7 @@ extension Admin {
             _ call: Call, _ application: Application, _ name: String, _ query: Query, _ limit: Int
         ) async throws -> Response {
             guard query.text("q") == nil else { throw InvalidInput(field: "q", "and attribute exclude each other") }
-            guard let text = query.text("value") else { throw InvalidInput.missing("value") }
+            let text = try query.text("value").given(as: "value")
             let json: JSONValue
             do throws(InvalidInput) { json = try JSONValue(json: text.utf8, field: "value") } catch {
                 throw InvalidInput(field: "value", error.problem + #"; texts need quotes, such as "gold""#)
@@ -89,9 +84,7 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        private func id(_ call: Call) throws -> String {
-            try call.text("user_id").orMissing("user")
-        }
+        private func id(_ call: Call) throws -> String { try call.text("user_id").orMissing("user") }
     }
 
     private struct ProfileBody: Body, Sendable {
@@ -123,10 +116,7 @@ extension Admin {
             into = try reader.string(field)
         }
 
-        func required() throws(InvalidInput) -> String {
-            guard let into else { throw InvalidInput.missing("into") }
-            return into
-        }
+        func required() throws(InvalidInput) -> String { try into.given(as: "into") }
     }
 }
 

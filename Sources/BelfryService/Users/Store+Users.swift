@@ -92,7 +92,7 @@ extension Store {
         try await write { try $0.deleteUser(id, of: application) }
     }
 
-    /// Deletes a user, and gives another the parts of its profile that it lacks.
+    /// Deletes a user, and gives another the parts of its profile that it lacks, and what Carma keeps of it.
     func mergeUser(_ id: String, into other: String, of application: Key<Application>) async throws -> User {
         try await write { session in
             // In one order, since they may be merged the other way at the same time.
@@ -100,6 +100,7 @@ extension Store {
             let profile = held.first { $0.id == id }?.profile ?? UserProfile()
             let merged = try session.setUser(other, of: application) { try $0.filled(from: profile) }
             _ = try session.deleteUser(id, of: application)
+            try session.moveCarmaContact(id, to: other, of: application)
             return merged
         }
     }

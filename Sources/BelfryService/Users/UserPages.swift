@@ -3,12 +3,7 @@ import FoundationEssentials
 /// Users: the list, and one user with their profile, devices and what these were sent.
 struct UserPages {
     let make: RouteMaker
-    private let users: UserService
-
-    init(make: RouteMaker) {
-        self.make = make
-        users = make.services.all.users
-    }
+    private var users: UserService { make.services.all.users }
 
     var routes: [PageRoute] {
         [
@@ -42,8 +37,7 @@ struct UserPages {
                         of: application, amid: text, limit: Self.perPage, within: Self.searchedFor) : []
             )
         }
-        var page = Self.page(found, amid: amid, search: text, application)
-        page = page.saying(visit, ["erased": "Erased."])
+        var page = Self.page(found, amid: amid, search: text, application).saying(visit, ["erased": "Erased."])
         if found.count == Self.perPage, let last = found.last {
             page.sections[0].next = Address.query(
                 Address.of(application, "users"), [("q", text), ("after", last.id)])

@@ -158,7 +158,8 @@ package struct UserService: Sendable {
             guard found.count == Self.devicesAtOnce else { break }
         }
         if !slices.isEmpty { return slices }
-        return try await user(id, of: application) == nil ? nil : []
+        // A damaged profile names the user all the same.
+        do { return try await user(id, of: application) == nil ? nil : [] } catch StoreError.damaged { return [] }
     }
 
     /// Calls the body for each active device until the user has none; the body must take the device from the user.

@@ -85,6 +85,27 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a merge moves tokens and messages, each token once`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, application) = (fixture.store, fixture.application.key)
+            for (contact, token) in [("a", "t"), ("a", "u"), ("b", "t")] {
+                try await store.note(
+                    CarmaDevice(
+                        applicationKey: application, contact: contact, token: token, platformKey: fixture.platform.key,
+                        device: UUID()))
+            }
+            _ = try await store.create(
+                NewCarmaMessage(
+                    applicationKey: application, trigger: Key(3), contact: "a", name: "n", html: "<p>",
+                    pageHash: [UInt8](repeating: 1, count: 32)))
+            _ = try await store.mergeUser("a", into: "b", of: application)
+            #expect(try await store.carmaDevices(of: "b", application).map(\.token).sorted() == ["t", "u"])
+            #expect(try await store.carmaDevices(of: "a", application) == [])
+            #expect(try await store.carmaMessages(of: "b", application).map(\.name) == ["n"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a fresh registration is not overwritten by an older reading`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, application) = (fixture.store, fixture.application.key)

@@ -159,6 +159,39 @@ import Testing
         }
     }
 
+    @Test func `a contact's token is removed however it got there`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact("PUT", CarmaServer.devices, Self.minimal)
+            let device = try #require(try await server.devices(.android).first)
+            _ = try await server.store.register(
+                try Registration(
+                    token: try #require(device.token), about: device.about, customUserID: .set("other"), topics: .keep),
+                as: device.uuid, on: try #require(server.platforms[.android]))
+            let old = try await server.contact("GET", CarmaServer.devices + "/abcabc123123")
+            #expect(fates(old) == ["abc123abc123kmlkmlkml": 3])
+            let path = CarmaServer.devices + "/invalidation"
+            _ = try await server.contact("PUT", path, Self.minimal)
+            #expect(try await server.devices(.android).map(\.isActive) == [true])
+            let body = Self.minimal.replacing("abcabc123123", with: "other")
+            #expect(fates(try await server.contact("PUT", path, body)).isEmpty)
+            #expect(try await server.devices(.android).map(\.isActive) == [false])
+        }
+    }
+
+    @Test func `a user's tokens are those of whom it is merged into`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact("PUT", CarmaServer.devices, Self.minimal)
+            _ = try await UserService(store: server.store).merge(
+                "abcabc123123", into: "new", of: server.application, by: .local(systemUser: "test"))
+            let merged = try await server.contact("GET", CarmaServer.devices + "/new")
+            #expect(fates(merged) == ["abc123abc123kmlkmlkml": 0])
+            #expect(try await server.send("GET", CarmaServer.devices + "/abcabc123123").status == 404)
+            let body = Self.minimal.replacing("abcabc123123", with: "new")
+            let removed = try await server.contact("PUT", CarmaServer.devices + "/invalidation", body)
+            #expect(fates(removed) == ["abc123abc123kmlkmlkml": 1])
+        }
+    }
+
     @Test(arguments: [
         ("lars%40compost.se", "lars@compost.se"), ("lars+x@compost.se", "lars+x@compost.se"), ("a+b", "a b"),
         ("a%20b", "a b"), ("invalidation", "invalidation"), ("a%2Fb", "a/b"),
@@ -214,6 +247,10 @@ import Testing
     @Test(arguments: [
         (#"{"long":"\#(String(repeating: "x", count: 1_500))"}"#, "properties.long is 1500 bytes, the limit is 1024"),
         (#"{"\#(String(repeating: "n", count: 200))":"x"}"#, "properties has a name of 200 bytes, the limit is 55"),
+        (
+            "{\((0...64).map { #""p\#($0)":"x""# }.joined(separator: ","))}",
+            "properties has 65 attributes, the limit is 64"
+        ),
     ])
     func `a refusal has the caller's names and limits`(properties: String, words: String) async throws {
         try await CarmaServer.with { server in

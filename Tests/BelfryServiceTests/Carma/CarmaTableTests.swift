@@ -72,8 +72,8 @@ import Testing
     @Test func `a bad line says why, and later lines are read`() throws {
         let long = String(repeating: "x", count: CarmaTable.lineBytesMax + 1)
         let text = "originalId,optOutDate\n1,2,3\n,5\n3,soon\n\(long)\n9,"
-        let found = try Self.lines(Array(text.utf8) + [0xFF] + Array("\n10,0\n".utf8), Self.settings())
-        #expect(found.map(\.number) == [2, 3, 4, 5, 6, 7])
+        let found = try Self.lines(Array(text.utf8) + [0xFF] + Array("\n10,0\n11,\0\n".utf8), Self.settings())
+        #expect(found.map(\.number) == [2, 3, 4, 5, 6, 7, 8])
         let reasons = found.map { line in
             if case .failure(let error) = line.contact { "\(error)" } else { "" }
         }
@@ -83,6 +83,7 @@ import Testing
         #expect(reasons[3].contains("the limit is \(CarmaTable.lineBytesMax)"))
         #expect(reasons[4].contains("is no UTF-8"))
         #expect(reasons[5].isEmpty)
+        #expect(reasons[6].contains("has the character U+0000"))
     }
 
     @Test func `a delimiter between quotation marks is text`() throws {

@@ -1,5 +1,8 @@
 import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
 import Synchronization
 import Testing
 
@@ -30,6 +33,39 @@ import Testing
         #expect(counting.derivations.withLock { $0 } == 3)
         #expect(try await !known.matches("correct horse", PlainPasswords.hash("another horse"), for: .local))
         #expect(counting.derivations.withLock { $0 } == 4)
+    }
+
+    /// Its hashes of one password differ, as those with a salt do.
+    private struct Salted: PasswordHashing {
+        func hash(_ password: Password, for caller: DerivationCaller) async throws -> String { password.text }
+
+        func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+            hash?.hasSuffix(password) == true
+        }
+    }
+
+    @Test func `customers may share a user and its password`() async throws {
+        let (clock, vault) = (ManualClock(), PlaintextVault())
+        let store = try SQLiteStore.temporary(clock: clock)
+        for customer: UInt8 in [1, 2] {
+            _ = try await store.createCarmaAccount(
+                customerID: Int64(customer), user: "anna", passwordHash: Array("\(customer)lunch".utf8),
+                tokenHash: [customer])
+        }
+        let router = ResponseMiddleware.router(clock: clock)
+        CarmaRoutes(
+            Services(
+                store: store, vault: vault, clock: clock, credentials: PlaintextCredentials(vault: vault),
+                passwords: Salted())
+        ).add(to: router)
+        let basic = "Basic \(Data("anna:lunch".utf8).base64EncodedString())"
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            for (customer, status) in [(1, 200), (2, 200), (1, 200), (3, 403)] {
+                let answer = try await client.execute(
+                    uri: "/rest/\(customer)/lists", method: .get, headers: [.authorization: basic])
+                #expect(answer.status.code == status, "\(customer)")
+            }
+        }
     }
 
     @Test func `a remembered password costs no derivation`() async throws {
