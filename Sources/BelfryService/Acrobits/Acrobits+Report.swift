@@ -38,12 +38,12 @@ extension Acrobits {
             found[field] = (rank, text)
         }
 
-        /// nil for what says nothing: an app that has no token yet writes nothing, or `null`; one that does not know a placeholder
+        /// nil for what cannot be kept or says nothing: an app that has no token yet writes nothing, or `null`; one that does not know a placeholder
         /// leaves it as it is. Source: Acrobits, "Push Token Reporter", the first note.
         private static func meant(_ text: String) -> String? {
             // Blanks stay: at the beginning of a token one was a plus sign.
             let word = text.lowercased().filter { !$0.isWhitespace }
-            if ["", "null", "(null)", "nil", "undefined"].contains(word) { return nil }
+            if ["", "null", "(null)", "nil", "undefined"].contains(word) || text.utf8.contains(0) { return nil }
             return text.count > 2 && text.hasPrefix("%") && text.hasSuffix("%") ? nil : text
         }
 

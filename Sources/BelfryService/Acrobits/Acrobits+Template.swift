@@ -57,7 +57,7 @@ extension Acrobits {
 
         /// The path behind `/acrobits/<key>`, where the whole address was given.
         private static func behindKey(_ text: Substring) -> Substring {
-            guard let root = text.range(of: "/\(Acrobits.root)/") else { return text.drop { $0 == "/" } }
+            guard let root = text.firstRange(of: "/\(Acrobits.root)/") else { return text.drop { $0 == "/" } }
             return text[root.upperBound...].drop { $0 != "/" }.drop { $0 == "/" }
         }
 
@@ -85,7 +85,7 @@ extension Acrobits {
         private static func placeholderEnd(_ text: Substring) -> Substring.Index? {
             let body = text.dropFirst()
             guard body.hasPrefix("sha1(") else { return body.firstIndex(of: "%") }
-            return body.range(of: ")%").map { body.index(before: $0.upperBound) }
+            return body.firstRange(of: ")%").map { body.index(before: $0.upperBound) }
         }
 
         /// The values of a path that is written by the template, still percent-encoded; none where it is not. A slash at its end counts where
@@ -103,8 +103,7 @@ extension Acrobits {
                     guard rest.hasPrefix(text) else { return nil }
                     rest = rest.dropFirst(text.count)
                 case .value(let field):
-                    let end = self.end(ofValue: index, rest)
-                    guard let end else { return nil }
+                    guard let end = end(ofValue: index, rest) else { return nil }
                     if let field { values.append((field, rest[..<end])) }
                     rest = rest[end...]
                 }
@@ -117,7 +116,7 @@ extension Acrobits {
             guard index + 1 < path.count, case .literal(let literal) = path[index + 1] else {
                 return text.contains("/") ? nil : text.endIndex
             }
-            guard let found = text.range(of: literal), !text[..<found.lowerBound].contains("/") else { return nil }
+            guard let found = text.firstRange(of: literal), !text[..<found.lowerBound].contains("/") else { return nil }
             return found.lowerBound
         }
     }
@@ -127,9 +126,4 @@ extension Acrobits.Template.Piece {
     fileprivate var field: Acrobits.Field? {
         if case .value(let field) = self { field } else { nil }
     }
-}
-
-extension Substring {
-    /// The first place of a text within this one.
-    fileprivate func range(of text: String) -> Range<Index>? { firstRange(of: text) }
 }

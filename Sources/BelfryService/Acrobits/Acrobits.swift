@@ -43,7 +43,8 @@ extension Acrobits.Field {
 
     /// The field that a parameter's name usually means, and how surely: 0 is the surest.
     static func usual(_ name: String) -> (field: Acrobits.Field, rank: Int)? {
-        byName[String(decoding: name.lowercased().utf8.filter(\.isLetterOrDigit), as: UTF8.self)]
+        let plain = name.lowercased().utf8.filter { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 }
+        return byName[String(decoding: plain, as: UTF8.self)]
     }
 
     /// The field that a placeholder of the softphone stands for; nil where none is needed. Source: Acrobits, "Push Token
@@ -58,15 +59,6 @@ extension Acrobits.Field {
         case "account[username]", "account[cloud_username]", "account[authusername]": self = .account
         case "receiptid", "pushid": self = .pushID
         default: return nil
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool {
-        switch self {
-        case 0x30...0x39, 0x61...0x7A: true
-        default: false
         }
     }
 }

@@ -37,7 +37,8 @@ package struct AcrobitsPayload: Sendable {
 
     private func apple(for use: AppleTokenUse) throws(InvalidInput) -> (ApplePush.Kind, JSONObject) {
         var payload = try data()
-        var aps = payload.removeValue(forKey: "aps")?.objectMembers ?? notification
+        var aps = notification
+        if case .object(let own)? = payload.removeValue(forKey: "aps") { aps = own }
         if use == .voip {
             payload["aps"] = .object(aps)
             return (.voip, payload)
@@ -108,11 +109,4 @@ package struct AcrobitsPayload: Sendable {
 
     /// The fields that the app gets under their own names. Source: Acrobits, "HTTP push".
     private static let passedOn = ["Id", "UserName", "UserDisplayName", "ThreadId", "ContentType", "Message"]
-}
-
-extension JSONValue {
-    fileprivate var objectMembers: JSONObject? {
-        guard case .object(let members) = self else { return nil }
-        return members
-    }
 }

@@ -33,8 +33,7 @@ extension AcrobitsService {
         var dead: Key<Application>?
         for place in places {
             guard let token = try? call.token.deviceToken(for: place.platform.kind) else { continue }
-            let holder = try await store.holders(of: [token], on: place.platform.key)[token]
-            guard let holder else { continue }
+            guard let holder = try await store.holders(of: [token], on: place.platform.key)[token] else { continue }
             if holder.isActive, try await !isDead(holder, on: place.platform.key) {
                 return .sent(try await send(call, to: holder.device, holder.uuid, place))
             }

@@ -67,12 +67,8 @@ package struct AcrobitsService: Sendable {
         guard let old, old.platformKey == platform.key,
             try await store.holders(of: [token], on: platform.key)[token] == nil
         else { return nil }
-        return try await isAlone(old) ? old.device : nil
-    }
-
-    private func isAlone(_ registration: AcrobitsRegistration) async throws -> Bool {
-        try await store.acrobitsRegistrations(device: registration.device, of: registration.applicationKey)
-            .allSatisfy { $0.selector == registration.selector }
+        let ofDevice = try await store.acrobitsRegistrations(device: old.device, of: old.applicationKey)
+        return ofDevice.allSatisfy { $0.selector == old.selector } ? old.device : nil
     }
 
     /// Deletes an account on a device. Devices without an account are deactivated.

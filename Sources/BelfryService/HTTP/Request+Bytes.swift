@@ -74,6 +74,9 @@ struct QueryItems: Sendable {
 
     subscript(name: String) -> String? { values[name] }
 
+    /// A text to search for.
+    func text(_ name: String) throws(InvalidInput) -> String? { try values[name]?.storable(name) }
+
     func integer(_ name: String, from least: Int) throws(InvalidInput) -> Int? {
         guard let text = values[name] else { return nil }
         guard let integer = Int(text), integer >= least else {

@@ -105,15 +105,13 @@ struct ErrorResponses: Sendable {
             Counter(metric: .quotaRefusals, [("quota", excess.quota.rawValue)]).increment()
         }
         report(cause, error.status, context.logger)
-        var json = JSONWriter()
-        json.object { json in
+        return .object(status: error.status, headers: error.headers) { json in
             json.integer("timestamp", clock.now.milliseconds)
             json.integer("status", Int64(error.status.code))
             json.string("error", error.status.reasonPhrase)
             json.string("message", error.message)
             json.string("path", request.uri.path)
         }
-        return Response(status: error.status, json: json.buffer, headers: error.headers)
     }
 
     /// Logged as an error only if an operator must act; overload ends by itself.
@@ -134,5 +132,21 @@ extension Response {
         var headers = headers
         headers[.contentType] = Self.jsonType
         self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: json))
+    }
+
+    /// An answer with an object in JSON.
+    static func object(
+        status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], _ members: (inout JSONWriter) -> Void
+    ) -> Response {
+        .written(status: status, headers: headers) { $0.object(members) }
+    }
+
+    /// An answer with one value in JSON.
+    static func written(
+        status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], _ write: (inout JSONWriter) -> Void
+    ) -> Response {
+        var json = JSONWriter()
+        write(&json)
+        return Response(status: status, json: json.buffer, headers: headers)
     }
 }

@@ -2,32 +2,49 @@
 ///
 /// Source: RFC 4180 §2.
 struct CSVSplitter: RowSplitter {
+    /// Where in its field the next byte stands. A quote opens a field at its start alone.
+    private enum Place { case start, plain, quoted, closed }
+
     private var record: [UInt8] = []
-    private var isQuoted = false
+    private var place = Place.start
     /// After a record that is too long, the rest of its line is skipped.
     private var isSkipping = false
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     mutating func feed(_ bytes: some Sequence<UInt8>, into rows: inout [RowPiece]) {
         for byte in bytes { take(byte, &rows) }
     }
 
     private mutating func take(_ byte: UInt8, _ rows: inout [RowPiece]) {
+        // A line ends as on Linux, Windows or an old Mac: the record between CR and LF is empty, and skipped.
+        let isLineEnd = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
         if isSkipping {
-            isSkipping = byte != UInt8(ascii: "\n")
-        } else if byte == UInt8(ascii: "\n"), !isQuoted {
+            isSkipping = !isLineEnd
+        } else if isLineEnd, place != .quoted {
             end(into: &rows)
         } else {
-            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            place = next(after: byte)
             record.append(byte)
+            if record == Self.byteOrderMark { reset() }
             guard record.count > RowPiece.bytesMax else { return }
-            rows.append(isQuoted ? .fault("has a quote that is not closed") : .tooLong)
+            rows.append(place == .quoted ? .fault("has a quote that is not closed") : .tooLong)
             reset()
             isSkipping = true
         }
     }
 
+    private func next(after byte: UInt8) -> Place {
+        switch (place, byte) {
+        case (.quoted, UInt8(ascii: "\"")): .closed
+        case (.quoted, _), (.start, UInt8(ascii: "\"")), (.closed, UInt8(ascii: "\"")): .quoted
+        case (_, UInt8(ascii: ",")): .start
+        default: .plain
+        }
+    }
+
     mutating func finish(into rows: inout [RowPiece]) {
-        if isQuoted {
+        if place == .quoted {
             rows.append(.fault("has a quote that is not closed"))
             reset()
         } else {
@@ -36,15 +53,13 @@ struct CSVSplitter: RowSplitter {
     }
 
     private mutating func end(into rows: inout [RowPiece]) {
-        if record.last == UInt8(ascii: "\r") { record.removeLast() }
-        if record.starts(with: [0xEF, 0xBB, 0xBF]) { record.removeFirst(3) }
         if !record.isEmpty { rows.append(.row(record)) }
         reset()
     }
 
     private mutating func reset() {
         record.removeAll(keepingCapacity: true)
-        isQuoted = false
+        place = .start
     }
 
     /// The most columns; no list has as many.
@@ -56,10 +71,11 @@ struct CSVSplitter: RowSplitter {
         var index = 0
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         func text() throws(InvalidInput) -> String {
+            let column = "column \(fields.count + 1)"
             guard let text = String(validating: field, as: UTF8.self) else {
-                throw InvalidInput(field: "column \(fields.count + 1)", "is no UTF-8")
+                throw InvalidInput(field: column, "is no UTF-8")
             }
-            return text
+            return try text.storable(column)
         }
         while index < record.count {
             if record[index] == quote, field.isEmpty {

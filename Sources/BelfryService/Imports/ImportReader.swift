@@ -85,10 +85,14 @@ package struct ImportReader: Sendable {
     }
 
     /// Called at the end of the text.
-    package mutating func finish() throws(InvalidInput) -> [Row] {
+    ///
+    /// - Parameter isPart: whether the text is a later part of a list, which may be empty.
+    package mutating func finish(isPart: Bool = false) throws(InvalidInput) -> [Row] {
         if let fault { throw fault }
         try splitter.finish(into: &pieces)
-        return try rows()
+        let rows = try self.rows()
+        guard isPart || csv?.isRead != false else { throw CSVHeader.missing }
+        return rows
     }
 
     private mutating func rows() throws(InvalidInput) -> [Row] {
@@ -181,9 +185,12 @@ private struct CSVHeader: Sendable {
 
     var isRead: Bool { ignored != nil }
 
+    static let missing = InvalidInput(field: "the file", "has no line with the names of its columns")
+
     mutating func read(_ piece: RowPiece, known: Set<String>) throws(InvalidInput) {
-        guard case .row(let bytes) = piece else {
-            throw InvalidInput(field: "the file", "has no line with the names of its columns")
+        guard case .row(let bytes) = piece else { throw Self.missing }
+        guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
+            throw InvalidInput(field: "the file", "is in UTF-16, it has to be in UTF-8")
         }
         let names = try CSVSplitter.fields(of: bytes)
         for name in required where !names.contains(name) {

@@ -121,18 +121,12 @@ package struct ImportService: Sendable {
     }
 
     private func write(_ window: Window) async throws -> [Verdict] {
-        let steps = window.found.values.flatMap(Self.steps)
+        let steps = window.found.values.flatMap { $0.chunks(of: DeviceImport.perWrite) }
         let written = try await withThrowingTaskGroup(of: [Verdict].self) { group in
             for step in steps { group.addTask { try await self.write(step) } }
             return try await group.reduce(into: []) { $0 += $1 }
         }
         return (written + window.refused).sorted { $0.row < $1.row }
-    }
-
-    private static func steps(of rows: [Found]) -> [[Found]] {
-        stride(from: 0, to: rows.count, by: DeviceImport.perWrite).map { start in
-            Array(rows[start..<min(start + DeviceImport.perWrite, rows.count)])
-        }
     }
 
     /// - Parameter step: of one platform.
@@ -165,7 +159,8 @@ extension ImportService {
 
     /// The rows with the devices and topics that they meet in the database, in order.
     private func survey(_ found: [Found]) async throws -> [ImportTrialRow] {
-        let steps = Dictionary(grouping: found, by: \.platform.key).values.flatMap(Self.steps)
+        let steps = Dictionary(grouping: found, by: \.platform.key).values
+            .flatMap { $0.chunks(of: DeviceImport.perWrite) }
         let rows = try await withThrowingTaskGroup(of: [(Int, ImportTrialRow)].self) { group in
             for step in steps { group.addTask { try await self.survey(step: step) } }
             return try await group.reduce(into: []) { $0 += $1 }

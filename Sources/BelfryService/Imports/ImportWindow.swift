@@ -59,7 +59,10 @@ package struct ImportIntake: Sendable {
 
     /// Called at the end of the list.
     package mutating func finish(_ write: Write) async throws -> Bool {
-        guard try await step(write, { reader throws(InvalidInput) in try reader.finish() }) else { return false }
+        let isPart = recorded.job.position > 0
+        guard try await step(write, { reader throws(InvalidInput) in try reader.finish(isPart: isPart) }) else {
+            return false
+        }
         return try await write(&recorded, waiting.rest())
     }
 

@@ -44,13 +44,11 @@ struct PCFImport: ImportRowParser {
 
     private static func tags(_ value: JSONValue) throws(InvalidInput) -> [String] {
         guard !value.isNull else { return [] }
-        var names: [String] = []
-        for (index, tag) in try value.demandArray("tags").enumerated() {
+        return try value.demandArray("tags").enumerated().map { (index, tag) throws(InvalidInput) in
             guard let name = tag.stringValue ?? tag["text"]?.stringValue else {
                 throw InvalidInput(field: "tags[\(index)]", "has no text")
             }
-            names.append(name)
+            return name
         }
-        return names
     }
 }

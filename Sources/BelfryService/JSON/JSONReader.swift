@@ -456,14 +456,12 @@ package struct JSONReader {
 extension JSONReader {
     /// Reads a name; nil for `null`.
     mutating func name(_ field: String) throws(InvalidInput) -> Name? {
-        guard let text = try string(field) else { return nil }
-        return try Name(text, field: field)
+        try string(field).map { (text) throws(InvalidInput) in try Name(text, field: field) }
     }
 
     /// Reads a description; nil for `null`.
     mutating func description(_ field: String) throws(InvalidInput) -> Description? {
-        guard let text = try string(field) else { return nil }
-        return try Description(text, field: field)
+        try string(field).map { (text) throws(InvalidInput) in try Description(text, field: field) }
     }
 
     /// A time in milliseconds since 1970, up to the year 9999; 0 and below are left to the caller.

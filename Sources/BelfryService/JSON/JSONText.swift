@@ -121,17 +121,33 @@ extension JSONValue {
         }
     }
 
-    /// The stored form. Throws unless it is short enough, and shallow enough to be read back.
+    /// Throws where a text in it has the one character that PostgreSQL cannot keep.
+    private func checkStorable(_ field: String) throws(InvalidInput) {
+        switch self {
+        case .string(let text): _ = try text.storable(field)
+        case .array(let elements): for element in elements { try element.checkStorable(field) }
+        case .object(let members):
+            for (name, value) in members {
+                _ = try name.storable(field)
+                try value.checkStorable(field)
+            }
+        default: return
+        }
+    }
+
+    /// The stored form. Throws unless it is short enough, and can be read back.
     @discardableResult
     func checkStored(_ field: String, bytesMax: Int) throws(InvalidInput) -> String {
         guard depth <= JSONReader.depthMax || PlantedFaults.contains("json-depth") else {
             throw InvalidInput(
                 field: field, "is nested \(depth) levels deep as it is stored, the limit is \(JSONReader.depthMax)")
         }
+        try checkStorable(field)
         let text = storedText
         let bytes = text.utf8.count
         guard bytes <= bytesMax else {
-            throw InvalidInput(field: field, "is \(bytes) bytes as it is stored, the limit is \(bytesMax)")
+            throw InvalidInput(
+                field: field, "is \(bytes) bytes as it is stored, the limit is \(bytesMax)", isTooLarge: true)
         }
         return text
     }

@@ -59,11 +59,9 @@ package enum JSONValue: Sendable {
 
     /// The elements of an array of strings. Throws on anything else.
     package func strings(_ field: String) throws(InvalidInput) -> [String] {
-        var texts: [String] = []
-        for (index, element) in try demandArray(field).enumerated() {
-            texts.append(try element.demandText("\(field)[\(index)]"))
+        try demandArray(field).enumerated().map { (index, element) throws(InvalidInput) in
+            try element.demandText("\(field)[\(index)]")
         }
-        return texts
     }
 
     package var isNull: Bool { self == .null }

@@ -22,17 +22,19 @@ struct Publication: Sendable, Hashable {
     static let priorities: ClosedRange<Int64> = 1...5
     static let bytesMax = 262_144
 
-    /// - Parameter template: the endpoint's template, the names of the values in its texts, and the most bytes of each.
+    /// - Parameters:
+    ///   - template: the endpoint's template, and the names of the values in its texts; nil for the publisher's own text.
+    ///   - bytesMax: the most bytes of that text, or of each value.
     func pushRequest(
-        _ options: PublisherOptions, template: (reference: TemplateReference, values: Set<String>, bytesMax: Int)? = nil
+        _ options: PublisherOptions, template: (reference: TemplateReference, values: Set<String>)?, bytesMax: Int
     ) throws(InvalidInput) -> PushRequest {
         var texts: [SharedFields.Name: String] = [:]
-        texts[.title] = title
+        texts[.title] = title?.cut(toBytes: bytesMax)
         texts[.link] = link
         texts[.image] = image
         texts[.collapseKey] = collapseKey?.asKey(of: SharedFields.collapseKeyBytesMax, takingSigns: true)
         if priority >= 3 { texts[.sound] = "default" }
-        var content = Push.Content(body: body, shared: SharedFields(texts, data: data))
+        var content = Push.Content(body: body?.cut(toBytes: bytesMax), shared: SharedFields(texts, data: data))
         if let template {
             (content.body, texts[.title]) = (nil, nil)
             content.shared = SharedFields(
@@ -40,7 +42,7 @@ struct Publication: Sendable, Hashable {
             content.template = template.reference
             content.isTemplate = true
             content.values = values.filter { template.values.contains($0.key) }.mapValues {
-                .text($0.cut(toBytes: template.bytesMax))
+                .text($0.cut(toBytes: bytesMax))
             }
         } else {
             try content.checkMessage()

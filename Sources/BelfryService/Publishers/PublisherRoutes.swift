@@ -88,13 +88,11 @@ package struct PublisherRoutes: Sendable {
     }
 
     static func parameters(_ query: String) -> [String: String] {
-        var parameters: [String: String] = [:]
-        for part in query.split(separator: "&") {
+        query.split(separator: "&").reduce(into: [:]) { parameters, part in
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(percentDecoding: pair[0], plusIsSpace: true).lowercased()
             parameters[name] = pair.count == 2 ? String(percentDecoding: pair[1], plusIsSpace: true) : ""
         }
-        return parameters
     }
 
     /// Accepts the push, or makes the schedule. Returns the id of either. A template that cannot be filled gives way to the publisher's own
@@ -103,7 +101,8 @@ package struct PublisherRoutes: Sendable {
         _ publication: Publication, at endpoint: OpenEndpoint, of application: Application, _ logger: Logger
     ) async throws -> String {
         let options = try PublisherOptions(endpoint.options, of: endpoint.kind)
-        func accept(_ request: PushRequest) async throws -> String {
+        func accept(by template: TemplateReference?) async throws -> String {
+            let request = try await request(publication, options, by: template, for: application.key)
             if let sendAt = publication.sendAt, sendAt > services.clock.now {
                 let author = AuditAuthor(endpoint)
                 return try await services.pushes.schedule(request, at: sendAt, for: application, by: author).key.id
@@ -112,42 +111,48 @@ package struct PublisherRoutes: Sendable {
         }
         if let template = options.template {
             do {
-                return try await accept(try await fill(template, with: publication, options, of: application.key))
+                return try await accept(by: template)
             } catch let fault as InvalidInput {
                 logger.warning(
                     "template of a publisher cannot be filled",
                     metadata: ["template": "\(template.text)", "error": "\(fault)"])
             }
         }
-        return try await accept(try publication.pushRequest(options))
+        return try await accept(by: nil)
     }
 
-    /// The push by a template. Values that make it too large for a platform are cut.
-    private func fill(
-        _ template: TemplateReference, with publication: Publication, _ options: PublisherOptions,
-        of application: Key<Application>
+    /// The push, by a template or with the publisher's own text. Texts that make it too large for a platform are cut.
+    private func request(
+        _ publication: Publication, _ options: PublisherOptions, by template: TemplateReference?,
+        for application: Key<Application>
     ) async throws -> PushRequest {
-        var content = try await services.store.templateContent(template, of: application)
-        content?.isTemplate = true
-        let values = Set(try content?.valuesOfPlaceholders() ?? [])
+        let longestText = max(publication.body?.utf8.count ?? 0, publication.title?.utf8.count ?? 0)
+        if template == nil, longestText <= 128 {
+            return try publication.pushRequest(options, template: nil, bytesMax: 128)
+        }
+        var filled: (reference: TemplateReference, values: Set<String>)?
+        if let template {
+            var content = try await services.store.templateContent(template, of: application)
+            content?.isTemplate = true
+            filled = (template, Set(try content?.valuesOfPlaceholders() ?? []))
+        }
         var longest: PushRequest?
-        for bytesMax in [Publication.bytesMax, 512, 128] {
-            let request = try publication.pushRequest(options, template: (template, values, bytesMax))
+        for bytesMax in [Publication.bytesMax, 2_048, 512, 128] {
+            let request = try publication.pushRequest(options, template: filled, bytesMax: bytesMax)
             do {
                 if try await services.pushes.preview(request, for: application).tooLarge.isEmpty { return request }
                 longest = longest ?? request
             } catch let fault as InvalidInput where fault.isTooLarge {}
         }
         // Where no cut makes it fit all platforms, the others get as much as they can take.
-        return try longest ?? publication.pushRequest(options, template: (template, values, 128))
+        return try longest ?? publication.pushRequest(options, template: filled, bytesMax: 128)
     }
 
     /// The answer in the form of the server that the publisher was written for.
     private static func answer(
         _ publication: Publication, _ id: String, _ kind: OpenEndpoint.Kind, at now: Instant
     ) -> Response {
-        var json = JSONWriter()
-        json.object { json in
+        .object { json in
             switch kind {
             case .gotify:
                 // Gotify numbers its messages and applications; those here have a receipt.
@@ -166,6 +171,5 @@ package struct PublisherRoutes: Sendable {
             json.string("message", publication.body ?? "")
             json.integer("priority", Int64(publication.priority))
         }
-        return Response(json: json.buffer)
     }
 }

@@ -84,33 +84,33 @@ struct SIPWake: Sendable {
     private static let textBytesMax = 256
 
     init(query: String, body: [UInt8]) throws(InvalidInput) {
-        read(query[...])
+        try read(query[...])
         var reader = JSONReader(body)
         guard reader.isAtObject() else {
-            read(String(decoding: body, as: UTF8.self).trimmingSpaces)
+            try read(String(decoding: body, as: UTF8.self).trimmingSpaces)
             return
         }
         var own = self
         try JSONReader.document(body) { reader, name throws(InvalidInput) in
             guard let known = Name(rawValue: name) else { return try reader.skip() }
-            own.take(try reader.string(name) ?? "", as: known)
+            try own.take(try reader.string(name) ?? "", as: known)
         }
         self = own
     }
 
-    private mutating func read(_ parameters: Substring) {
+    private mutating func read(_ parameters: Substring) throws(InvalidInput) {
         for parameter in parameters.split(separator: "&") {
             let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let name = Name(rawValue: String(percentDecoding: parts[0], plusIsSpace: false))
             else { continue }
             // A `+` is one of a token or of a number.
-            take(String(percentDecoding: parts[1], plusIsSpace: false), as: name)
+            try take(String(percentDecoding: parts[1], plusIsSpace: false), as: name)
         }
     }
 
     /// A proxy writes nothing where it has no value: the same as a parameter that is not there.
-    private mutating func take(_ text: String, as name: Name) {
-        if !text.isEmpty { values[name] = text }
+    private mutating func take(_ text: String, as name: Name) throws(InvalidInput) {
+        if !text.isEmpty { values[name] = try text.storable(name.rawValue) }
     }
 
     private var isCall: Bool { (values[.event] ?? "call") == "call" }

@@ -130,6 +130,11 @@ import Testing
         }
     }
 
+    @Test func `a value that no database keeps is left out`() {
+        let request = Acrobits.ReportRequest(query: "username=a%00&selector=%00")
+        #expect(AcrobitsReport(request) == AcrobitsReport())
+    }
+
     private static let emptyPlaces: [(template: String?, path: String)] = [
         (nil, "/sms/device/johndow/\(selector)//com.cloudsoftphone.app"),
         (nil, "/push/register?username=johndow&selector=\(selector)&token_msgs=&appid_msgs=com.cloudsoftphone.app"),

@@ -15,6 +15,12 @@ import Testing
         #expect(Array("a\"\u{301}".csv.utf8) == Array("\"a\"\"\u{301}\"".utf8))
     }
 
+    @Test func `a value with U+0000 names its column`() {
+        #expect(throws: InvalidInput(field: "column 2", "has the character U+0000, which none may have")) {
+            try CSVSplitter.fields(of: Array("a,\0".utf8))
+        }
+    }
+
     @Test(arguments: ["=", "+", "-", "@", "\t", "\r"])
     func `a leading formula character is disarmed`(start: String) {
         #expect((start + "1").withoutFormula == "'" + start + "1")

@@ -69,6 +69,32 @@ import Testing
         #expect(rows[1].about.alias == nil && rows[1].topics == [])
     }
 
+    @Test(arguments: ["\n", "\r", "\r\n"])
+    func `any line end ends a CSV record`(end: String) throws {
+        let lines = ["registration_token,device_alias", #"t1,Emma 12" iPad"#, #"t2,"a,""b""""#, #"t3,x"""#, "t4,d"]
+        for last in ["", end] {
+            let text = lines.joined(separator: end) + last
+            let rows = try Self.read(text, as: .csv, piece: 1).map { try $0.outcome.get() }
+            #expect(rows.map(\.token) == ["t1", "t2", "t3", "t4"])
+            #expect(rows.map(\.about.alias) == [#"Emma 12" iPad"#, #"a,"b""#, #"x"""#, "d"])
+        }
+    }
+
+    @Test func `a CSV without columns is refused, unless it continues`() throws {
+        for text in ["", "\r\n\n", "\u{FEFF}"] {
+            let fault = #expect(throws: InvalidInput.self) { try Self.read(text, as: .csv) }
+            #expect(fault?.description == "the file has no line with the names of its columns")
+        }
+        var part = ImportReader(.csv)
+        #expect(try part.finish(isPart: true).isEmpty)
+        for encoding in [String.Encoding.utf16LittleEndian, .utf16BigEndian] {
+            let bytes = try #require("\u{FEFF}registration_token\na\n".data(using: encoding))
+            var reader = ImportReader(.csv)
+            let fault = #expect(throws: InvalidInput.self) { try reader.read(bytes) }
+            #expect(fault?.description == "the file is in UTF-16, it has to be in UTF-8")
+        }
+    }
+
     @Test func `an unreadable CSV record stops no other`() throws {
         let text = "registration_token,active\na,maybe\nb\nc,true,x\n\"d\"e,true\nf,false\ng,\"true"
         let rows = try Self.read(text, as: .csv)

@@ -316,12 +316,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [("x", 5_000, 2_048), ("x", 200_000, 2_048), ("\"", 5_000, 512)])
+    func `a text that is too long is cut`(character: String, count: Int, kept: Int) async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let push = try await server.push("/ntfy/\(Self.key)/shop", String(repeating: character, count: count))
+            #expect(push.content.body?.utf8.count == kept && push.content.body?.hasSuffix("…") == true)
+        }
+    }
+
+    @Test func `a form with U+0000 names its field`() async throws {
+        try await Self.with(.gotify) { server, _ in
+            let part = "--x\r\nContent-Disposition: form-data; name=\"message\"\r\n\r\na\0b\r\n--x--\r\n"
+            for (type, body) in [
+                ("application/x-www-form-urlencoded", "message=a%00b"), ("multipart/form-data; boundary=x", part),
+            ] {
+                let answer = try await server.post("/gotify/\(Self.key)/message", body, [.contentType: type])
+                #expect(answer.status == .badRequest, "\(answer)")
+                #expect(String(buffer: answer.body).contains("message has the character U+0000"), "\(type)")
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (OpenEndpoint.Kind.gotify, "gotify/KEY/message", "{}"), (.apprise, "apprise/KEY", "[]"),
             (.apprise, "apprise/KEY", #"{"message":7}"#),
             (.alerts, "alerts/KEY", #"{"alerts":{}}"#), (.alerts, "alerts/KEY", "{"),
-            (.ntfy, "ntfy/KEY", #"{"message":"x"}"#),
+            (.ntfy, "ntfy/KEY", #"{"message":"x"}"#), (.ntfy, "ntfy/KEY/a", "a\0b"),
+            (.ntfy, "ntfy/KEY/a?delay=10s", "a\0b"), (.ntfy, "ntfy/KEY/a?title=%00", "a"),
             (.ntfy, "ntfy/KEY", #"{"topic":"a","delay":"x"}"#), (.ntfy, "ntfy/KEY", #"{"topic":"a","tags":"x"}"#),
         ] as [(OpenEndpoint.Kind, String, String)])
     func `an unreadable request gets a 400`(kind: OpenEndpoint.Kind, path: String, body: String) async throws {

@@ -130,7 +130,7 @@ import Testing
         ("", "pn-provider"), ("pn-provider=fcm&pn-param=p", "pn-prid"),
         ("pn-provider=webpush&pn-param=p&pn-prid=x", "pn-provider"), ("pn-provider=fcm&pn-param=p&pn-prid=", "pn-prid"),
         (#"{"contact":"<sip:ada@example.org;pn-provider=fcm;pn-prid=x>"}"#, "contact has no pn-param"),
-        (#"{"pn-provider":3}"#, "pn-provider"),
+        (#"{"pn-provider":3}"#, "pn-provider"), ("from=%00", "from has the character U+0000"),
     ])
     func `a malformed request names its field`(body: String, field: String) async throws {
         try await GatewayServer.with(.sip) { server in
