@@ -136,33 +136,22 @@ extension SQLConnection {
 }
 
 enum ActivityStatements {
+    /// The columns of `PlatformActivity.numbers`, in their order.
+    private static let columns: [String] =
+        ["joined", "opted_out", "gone", "lost", "failed"] + (0...10).map { "accepted_\($0)" }
+    private static let columnList: String = columns.joined(separator: ", ")
+    private static let sums: String = columns.map { "\($0) = platform_activity.\($0) + excluded.\($0)" }
+        .joined(separator: ", ")
+
     static let add: SQLText = """
-        INSERT INTO platform_activity /* activity.add */ (
-            platform_id, hour, joined, opted_out, gone, lost, failed, accepted_0, accepted_1, accepted_2, accepted_3,
-            accepted_4, accepted_5, accepted_6, accepted_7, accepted_8, accepted_9, accepted_10)
+        INSERT INTO platform_activity /* activity.add */ (platform_id, hour, \(columnList))
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-            ON CONFLICT (platform_id, hour) DO UPDATE
-           SET joined = platform_activity.joined + excluded.joined,
-               opted_out = platform_activity.opted_out + excluded.opted_out,
-               gone = platform_activity.gone + excluded.gone, lost = platform_activity.lost + excluded.lost,
-               failed = platform_activity.failed + excluded.failed,
-               accepted_0 = platform_activity.accepted_0 + excluded.accepted_0,
-               accepted_1 = platform_activity.accepted_1 + excluded.accepted_1,
-               accepted_2 = platform_activity.accepted_2 + excluded.accepted_2,
-               accepted_3 = platform_activity.accepted_3 + excluded.accepted_3,
-               accepted_4 = platform_activity.accepted_4 + excluded.accepted_4,
-               accepted_5 = platform_activity.accepted_5 + excluded.accepted_5,
-               accepted_6 = platform_activity.accepted_6 + excluded.accepted_6,
-               accepted_7 = platform_activity.accepted_7 + excluded.accepted_7,
-               accepted_8 = platform_activity.accepted_8 + excluded.accepted_8,
-               accepted_9 = platform_activity.accepted_9 + excluded.accepted_9,
-               accepted_10 = platform_activity.accepted_10 + excluded.accepted_10
+            ON CONFLICT (platform_id, hour) DO UPDATE SET \(sums)
         """
 
     /// Scans the primary key.
     static let onPlatform: SQLText = """
-        SELECT hour, joined, opted_out, gone, lost, failed, accepted_0, accepted_1, accepted_2, accepted_3, accepted_4,
-               accepted_5, accepted_6, accepted_7, accepted_8, accepted_9, accepted_10 /* activity.on_platform */
+        SELECT hour, \(columnList) /* activity.on_platform */
           FROM platform_activity
          WHERE platform_id = $1 AND \(sqlite: "hour >= $2 AND hour < $3",
                                      postgres: "(platform_id, hour) >= ($1, $2) AND (platform_id, hour) < ($1, $3)")

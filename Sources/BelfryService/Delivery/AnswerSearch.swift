@@ -70,11 +70,6 @@ package struct AnswerTimes: Sendable, Hashable {
     package struct Batch: Sendable, Hashable {
         package let closedAt: Instant
         package let devices: Int
-
-        package init(closedAt: Instant, devices: Int) {
-            self.closedAt = closedAt
-            self.devices = devices
-        }
     }
 
     package init(_ batches: [Batch]) {

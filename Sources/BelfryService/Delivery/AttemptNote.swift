@@ -85,11 +85,13 @@ package struct AttemptNote: Sendable, Hashable {
     /// The most sentences that are shown of a push.
     package static let wordsMax = 12
 
-    /// The answers in the histories of some batches, each once; at most `wordsMax`.
+    /// The answers in the histories of some batches that providers have a part in, each once; at most `wordsMax`.
     package static func words(of histories: [String]) -> [String] {
         var words: [String] = []
         for sentence in histories.lazy.flatMap({ history($0) }).flatMap(\.words)
-        where words.count < wordsMax && !words.contains(sentence) {
+        where words.count < wordsMax && !words.contains(sentence)
+            && !Outcome.ownSummaries.contains(where: { sentence.hasPrefix($0) })
+        {
             words.append(sentence)
         }
         return words

@@ -56,10 +56,12 @@ package struct FanOut: Sendable, Hashable {
     package let isCancelled: Bool
     /// The throttle of its push; see `Pacing`.
     package let perMinute: Int?
+    /// The number of platforms that shared the throttle when it was claimed.
+    package let platforms: Int
 
     package init(
         pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, audience: Audience, cursor: Key<Device>?,
-        attempt: Int64, isCancelled: Bool = false, perMinute: Int? = nil
+        attempt: Int64, isCancelled: Bool = false, perMinute: Int? = nil, platforms: Int = 1
     ) {
         self.pushKey = pushKey
         self.platformKey = platformKey
@@ -69,6 +71,7 @@ package struct FanOut: Sendable, Hashable {
         self.attempt = attempt
         self.isCancelled = isCancelled
         self.perMinute = perMinute
+        self.platforms = max(platforms, 1)
     }
 }
 

@@ -130,9 +130,13 @@ extension WriteSession {
             effects.damaged.append("push \(claimed.push)")
             return nil
         }
+        let perMinute = push.perMinute(at: now)
+        let platforms = try perMinute.flatMap { _ in
+            try prepared(PushStatements.openFanOuts).first(push.key) { Int($0.integer(0)) }
+        }
         return FanOut(
             pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: claimed.cursor,
-            attempt: claimed.attempt, isCancelled: claimed.isCancelled, perMinute: push.perMinute(at: now))
+            attempt: claimed.attempt, isCancelled: claimed.isCancelled, perMinute: perMinute, platforms: platforms ?? 1)
     }
 
     /// nil when it cannot be read: the batch is set aside.

@@ -12,12 +12,13 @@ extension Store {
         }
     }
 
-    /// The pushes that have such batches or fan-outs, the newest first; only pushes whose head is readable.
-    package func damagedPushes(limit: Int) async throws -> [PushHead] {
+    /// The pushes of applications that have such batches or fan-outs, the newest first; only pushes whose head is readable.
+    package func damagedPushes(of applications: [Key<Application>], limit: Int) async throws -> [PushHead] {
         let now = clock.now
         return try await readCommitted { [damagedRows] db in
-            try db.prepared(DamageStatements.pushes).all(now, limit) { try damagedRows.pushHead($0) }
-                .compactMap(\.self)
+            try db.prepared(DamageStatements.pushes).all(now, limit, SQLKeys(applications)) {
+                try damagedRows.pushHead($0)
+            }.compactMap(\.self)
         }
     }
 
@@ -79,10 +80,12 @@ extension WriteSession {
         guard !lost.isEmpty else { return WriteOff(devices: 0, fanOuts: fanOuts) }
         var skipped = 0
         let close = try prepared(DamageStatements.close)
-        for (key, batch) in lost {
+        for (key, platform, batch) in lost {
             let answers = batch.writtenOff
             try close.send(answers.map(\.code), now, key)
-            skipped += answers.count { $0 == .skipped(.damaged) }
+            let damaged = answers.count { $0 == .skipped(.damaged) }
+            count(.failed, damaged, on: platform)
+            skipped += damaged
         }
         try prepared(PushStatements.settle).run(lost.count, now, now, push)
         noteSettled(push)
@@ -99,13 +102,16 @@ extension WriteSession {
         return count
     }
 
-    private func damagedBatches(of push: Key<Push>) throws -> [(key: Key<Batch>, batch: DamagedBatch)] {
+    private func damagedBatches(of push: Key<Push>) throws -> [LostBatch] {
         try batches(DamageStatements.ofPush, of: push).filter { !$0.batch.isSound }
     }
 
-    private func batches(_ sql: SQLText, of push: Key<Push>) throws -> [(key: Key<Batch>, batch: DamagedBatch)] {
+    private func batches(_ sql: SQLText, of push: Key<Push>) throws -> [LostBatch] {
         try prepared(sql).all(push) { row in
-            (key: Key(row.integer(0)), batch: DamagedBatch(devices: row.blob(1), answers: row.blob(2)))
+            (
+                key: Key(row.integer(0)), platform: Key(row.integer(3)),
+                batch: DamagedBatch(devices: row.blob(1), answers: row.blob(2))
+            )
         }
     }
 
@@ -122,6 +128,8 @@ extension WriteSession {
         }
     }
 }
+
+private typealias LostBatch = (key: Key<Batch>, platform: Key<Platform>, batch: DamagedBatch)
 
 enum DamageStatements {
     /// Undoes the claim entirely.
@@ -159,6 +167,7 @@ enum DamageStatements {
                         FROM platform CROSS JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
                         JOIN fan_out ON fan_out.lane = lane.id AND platform_id = platform.id
                              AND due_at_ms > $1 AND NOT is_claimed)
+           AND application_id + 0 \(among: "$3")
          ORDER BY id DESC
          LIMIT $2
         """
@@ -167,7 +176,7 @@ enum DamageStatements {
 
     /// Scans `damaged_batch_push`.
     static let ofPush: SQLText = """
-        SELECT id, devices, answers /* damage.of_push */ FROM batch
+        SELECT id, devices, answers, platform_id /* damage.of_push */ FROM batch
          WHERE id \(amongRows: "SELECT batch_id FROM damaged_batch WHERE push_id = $1") AND is_open
          ORDER BY id
            \(SQLText.forUpdate)
@@ -175,7 +184,7 @@ enum DamageStatements {
 
     /// Scans `batch_device`.
     static let openOfPush: SQLText = """
-        SELECT id, devices, answers /* damage.open_of_push */ FROM batch
+        SELECT id, devices, answers, platform_id /* damage.open_of_push */ FROM batch
          WHERE id \(amongRows: "SELECT id FROM batch WHERE push_id = $1") AND is_open
          ORDER BY id
            \(SQLText.forUpdate)

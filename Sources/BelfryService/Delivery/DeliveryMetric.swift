@@ -117,7 +117,7 @@ enum DeliveryMetric {
 
     static func settled(_ settlement: Settlement) {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
-        devicesDeactivated.increment(by: settlement.deadTokens.count)
+        devicesDeactivated.increment(by: settlement.deactivations)
         if settlement.retryAt == nil { batchesSettled.increment() }
     }
 

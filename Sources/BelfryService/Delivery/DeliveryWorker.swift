@@ -89,7 +89,8 @@ struct DeliveryWorker: Sendable {
 
         func filled(_ filling: (Key<Device>) -> PersonalizedValues) -> LoadedBatch {
             let recipients = load.recipients.map {
-                Recipient(device: $0.device, token: $0.token, filling: filling($0.device))
+                Recipient(
+                    device: $0.device, token: $0.token, registeredAt: $0.registeredAt, filling: filling($0.device))
             }
             return LoadedBatch(
                 batch: batch, load: BatchLoad(push: load.push, platform: load.platform, recipients: recipients))
@@ -123,7 +124,7 @@ struct DeliveryWorker: Sendable {
     private func deliver(_ prepared: Prepared, claimedAt: Instant) async throws {
         guard let platform = prepared.platform else { return }
         let sent = checkDeadTokens(
-            try await send(prepared, by: claimedAt + begunWithin, on: platform), on: platform)
+            try await send(prepared, by: claimedAt + begunWithin, on: platform), claimedAt: claimedAt, on: platform)
         let areSettled = try await settle(sent.map(\.settlement), by: claimedAt + lease)
         for (sent, isSettled) in zip(sent, areSettled) {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
@@ -333,15 +334,11 @@ struct DeliveryWorker: Sendable {
         return outcomes
     }
 
-    /// After the breaker parks the platform, later batches of the burst deactivate no device.
-    private func checkDeadTokens(_ sent: [Sent], on platform: Platform) -> [Sent] {
-        var parkRequest: Settlement.ParkRequest?
-        return sent.map { sent in
+    private func checkDeadTokens(_ sent: [Sent], claimedAt: Instant, on platform: Platform) -> [Sent] {
+        sent.map { sent in
             var sent = sent
-            sent.settlement =
-                parkRequest.map(sent.settlement.parking)
-                ?? deadTokenBreakers.observe(sent.settlement, on: platform, at: clock.now)
-            if let trouble = sent.settlement.parkRequest, trouble.parking.cause == .deadTokens { parkRequest = trouble }
+            sent.settlement = deadTokenBreakers.observe(
+                sent.settlement, on: platform, claimedAt: claimedAt, at: clock.now)
             return sent
         }
     }

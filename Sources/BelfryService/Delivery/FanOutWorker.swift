@@ -28,12 +28,14 @@ struct FanOutWorker: Sendable {
     }
 
     private func claimAndStep(atMost limit: Int, in lanes: [Lane]) async throws -> [FanOut] {
+        let end = loop.clock.now + options.lease
         let fanOuts = try await store.claimFanOuts(atMost: limit, lanes: lanes, for: options.lease)
         var open = fanOuts[...]
         while let fanOut = open.first {
             do { try await step(fanOut) } catch {
-                // One that failed is tried again when its lease has lapsed; the others are not its concern.
-                try await handBack(error is CancellationError ? open : open.dropFirst())
+                // One that cannot be read is tried again when its lease has lapsed; the others are not its concern.
+                let isPassing = error is CancellationError || (error as? StoreError)?.isPassing == true
+                try await handBack(isPassing ? open : open.dropFirst(), by: end)
                 throw error
             }
             open.removeFirst()
@@ -41,9 +43,18 @@ struct FanOutWorker: Sendable {
         return fanOuts
     }
 
-    /// Hands back the fan-outs not processed yet.
-    private func handBack(_ fanOuts: ArraySlice<FanOut>) async throws {
-        for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
+    /// Hands back the fan-outs not processed yet. While the database is away it is tried until their leases lapse.
+    private func handBack(_ fanOuts: ArraySlice<FanOut>, by end: Instant) async throws {
+        var open = fanOuts
+        while let fanOut = open.first {
+            do {
+                _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false))
+                open.removeFirst()
+            } catch let error as StoreError where error.isPassing && loop.clock.now < end && !wakeSignal.isClosed {
+                loop.logger.warning("fan-outs were not handed back", metadata: ["error": "\(error)"])
+                try await loop.clock.sleep(for: loop.pause)
+            }
+        }
     }
 
     func step(_ fanOut: FanOut) async throws {
@@ -53,7 +64,7 @@ struct FanOutWorker: Sendable {
             of: fanOut.audience, on: fanOut.platformKey, after: fanOut.cursor, limit: limit)
         let devices = slice.devices
         let step = FanOutStep(
-            fanOut: fanOut, batches: devices.batches, isLast: slice.end == nil, cursor: slice.end)
+            fanOut: fanOut, batches: devices.chunks(of: Batch.devicesMax), isLast: slice.end == nil, cursor: slice.end)
         guard try await store.advance(step) else {
             loop.logger.debug("fan-out was taken over", metadata: ["push.key": "\(fanOut.pushKey)"])
             return
@@ -62,16 +73,12 @@ struct FanOutWorker: Sendable {
     }
 }
 
-extension [Key<Device>] {
-    /// The devices in chunks of a batch each.
-    fileprivate var batches: [[Key<Device>]] {
-        stride(from: 0, to: count, by: Batch.devicesMax).map { start in
-            Array(self[start..<Swift.min(start + Batch.devicesMax, count)])
-        }
-    }
-}
-
 extension Array {
+    /// The elements in chunks of this many.
+    func chunks(of count: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
+    }
+
     /// Applies an async operation to a few elements at a time, so that a long job never holds the writer for long.
     package func inSteps<Result>(
         of count: Int, _ step: (_ elements: [Element], _ isFirst: Bool) async throws -> [Result]

@@ -94,6 +94,9 @@ extension Outcome {
     /// Stands in the summary of a verdict that names no time.
     static let sinceUnknown = "since when is not said"
 
+    /// The beginnings of summaries in which no provider finds fault.
+    static let ownSummaries = ["accepted", "not sent: \(Skip.quietHours.words)", "not sent: \(Skip.capped.words)"]
+
     /// In a few words, for people.
     package var summary: String {
         switch self {

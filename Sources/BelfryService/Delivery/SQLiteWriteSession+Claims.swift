@@ -142,8 +142,17 @@ extension SQLiteStore {
         try await write { session in
             let now = session.now
             let batches = try session.prepared(TakeoverStatements.batches).run(now)
-            for sql in [TakeoverStatements.fanOuts, TakeoverStatements.requests, TakeoverStatements.geofences] {
+            for sql in [TakeoverStatements.requests, TakeoverStatements.geofences] {
                 try session.prepared(sql).run(now)
+            }
+            let fanOuts = try session.prepared(TakeoverStatements.fanOuts).all(now) {
+                (claimed: ClaimedFanOut($0), platform: Key<Platform>($0.integer(5)))
+            }
+            for (claimed, platform) in fanOuts {
+                guard let fanOut = try session.fanOut(claimed, on: platform) else { continue }
+                let pause = fanOut.pause(behind: fanOut.devicesPerStep(atMost: .max)) ?? .zero
+                let due = min(now + pause, Instant(milliseconds: claimed.dueAt))
+                try session.prepared(TakeoverStatements.setFanOutDue).run(due, claimed.push, platform)
             }
             for sql in [TakeoverStatements.mirror, TakeoverStatements.nodes] { try session.prepared(sql).run() }
             try session.prepared(TakeoverStatements.probes).run(now)
@@ -171,7 +180,13 @@ private enum TakeoverStatements {
         """
 
     static let fanOuts = """
-        UPDATE fan_out /* takeover.fan_outs */ SET due_at_ms = ?1 WHERE is_claimed = true AND due_at_ms > ?1
+        SELECT push_id, attempt, cursor, due_at_ms, is_cancelled, platform_id /* takeover.fan_outs */ FROM fan_out
+         WHERE is_claimed = true AND due_at_ms > ?1
+        """
+
+    /// A throttled one may have no lease, and pause between its steps: it is due within one pause.
+    static let setFanOutDue = """
+        UPDATE fan_out /* takeover.set_fan_out_due */ SET due_at_ms = ?1 WHERE push_id = ?2 AND platform_id = ?3
         """
 
     /// Requests with an `Idempotency-Key` that were not answered: none is running any more.

@@ -33,11 +33,14 @@ package struct Settlement: Sendable, Hashable {
         package let token: DeviceToken?
         /// Devices that registered later stay active.
         package let since: Instant
+        /// Whether its device had registered later already when it was sent to.
+        package let isOutdated: Bool
 
-        package init(device: Key<Device>, token: DeviceToken? = nil, since: Instant) {
+        package init(device: Key<Device>, token: DeviceToken? = nil, since: Instant, isOutdated: Bool = false) {
             self.device = device
             self.token = token
             self.since = since
+            self.isOutdated = isOutdated
         }
 
         package func names(_ token: DeviceToken?) -> Bool { self.token == nil || self.token == token }
@@ -87,6 +90,9 @@ package struct Settlement: Sendable, Hashable {
 
     /// Retry times of the devices that wait beyond `retryAt`, by index.
     package var waitEnds: [Int: Instant] { retryAt.map { RetryTimes.ends(of: retryTimes, from: $0) } ?? [:] }
+
+    /// The number of devices that it deactivates, as far as is known.
+    package var deactivations: Int { deadTokens.count { !$0.isOutdated } }
 
     /// The number of devices that got each answer in this settlement.
     package var counts: [Answer: Int] {
@@ -244,7 +250,10 @@ private struct Draft {
         case .gone(let since, _):
             answers[index] = .gone
             if let since {
-                deadTokens.append(Settlement.DeadToken(device: recipient.device, token: recipient.token, since: since))
+                deadTokens.append(
+                    Settlement.DeadToken(
+                        device: recipient.device, token: recipient.token, since: since,
+                        isOutdated: recipient.registeredAt.map { since <= $0 } ?? false))
             }
         case .throttled(let retryAfter, _), .failed(let retryAfter, _):
             asked[index] = retryAfter ?? .zero

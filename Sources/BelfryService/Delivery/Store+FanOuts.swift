@@ -100,14 +100,9 @@ extension WriteSession {
         guard !step.isLast else {
             return try prepared(FanOutStatements.end).run(fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
         }
-        var due = now
-        if fanOut.perMinute != nil {
-            let open = try prepared(PushStatements.openFanOuts).first(fanOut.pushKey) { Int($0.integer(0)) } ?? 1
-            let devices = step.batches.reduce(0) { $0 + $1.count }
-            due = now + (fanOut.pause(behind: devices, sharing: open) ?? .zero)
-        }
+        let due = now + (fanOut.pause(behind: step.batches.reduce(0) { $0 + $1.count }) ?? .zero)
         return try prepared(FanOutStatements.advance).run(
-            last, due, fanOut.pushKey, fanOut.platformKey, fanOut.attempt, now) > 0
+            last, due, fanOut.pushKey, fanOut.platformKey, fanOut.attempt, now, fanOut.cursor) > 0
     }
 }
 
@@ -118,15 +113,18 @@ extension PushStatements {
 }
 
 enum FanOutStatements {
+    /// A throttled one is claimed until its next step: one that is due later and not claimed was set aside as damaged.
     static let insert: SQLText = """
-        INSERT INTO fan_out /* fan_outs.insert */ (push_id, platform_id, lane, due_at_ms) VALUES ($1, $2, $3, $4)
+        INSERT INTO fan_out /* fan_outs.insert */ (push_id, platform_id, lane, due_at_ms, is_claimed)
+        VALUES ($1, $2, $3, $4, $5)
         """
 
-    /// A throttled one stays claimed until its next step: one that is due later and not claimed was set aside as damaged.
+    /// Claimed as with `insert`. A step that was taken, though its answer was lost, is not handed back.
     static let advance: SQLText = """
         UPDATE fan_out /* fan_outs.advance */
            SET cursor = coalesce($1, cursor), due_at_ms = $2, is_claimed = ($2 > $6)
          WHERE push_id = $3 AND platform_id = $4 AND attempt = $5 AND is_claimed = true
+           AND coalesce(cursor, 0) = coalesce($7, 0)
         """
 
     static let end: SQLText = """

@@ -32,10 +32,14 @@ struct SettlementWriter<Session: WriteSession> {
         for (platform, settlements) in Dictionary(grouping: held.map(\.1), by: \.batch.platformKey).sorted(by: {
             $0.key < $1.key
         }) {
-            let deadTokens = settlements.flatMap(\.deadTokens)
+            let (deadTokens, moves) = (settlements.flatMap(\.deadTokens), settlements.flatMap(\.moves))
+            // What was on its way when the platform was parked is not believed either.
+            guard !deadTokens.isEmpty || !moves.isEmpty,
+                try !session.prepared(PlatformStatements.isDoubted).hasRow(platform)
+            else { continue }
             try session.deactivate(deadTokens, on: platform, as: .gone)
             try session.noteFeedback(of: deadTokens, on: platform)
-            try session.relocate(settlements.flatMap(\.moves), on: platform)
+            try session.relocate(moves, on: platform)
         }
         try write(held)
         if held.contains(where: { $1.retryAt != nil }) { session.effects.due.insert(.batches) }

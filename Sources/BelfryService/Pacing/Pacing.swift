@@ -10,6 +10,8 @@ package struct Pacing: Sendable, Hashable {
     package var unlessSent: UnlessSent?
     /// The application's rules when the push was accepted. Empty before, and where the kind is exempt.
     package var rules = DeliveryRules()
+    /// Whether Android may hold it back while it dozes although it shows something: the sender of a gateway says so.
+    package var isDeferrable = false
     /// Whether it is shown without a sound: it came in quiet hours. Never stored.
     package var isPassive = false
 
@@ -73,6 +75,7 @@ extension Pacing {
     init(stored members: JSONObject) throws(InvalidInput) {
         self.init(kind: members["kind"]?.stringValue, perMinute: members["per_minute"]?.wholeNumber.map { Int($0) })
         rules = try DeliveryRules(.object(members))
+        isDeferrable = members["deferrable"] == .bool(true)
         reminders = try members["reminders"].map { (value) throws(InvalidInput) in
             try Reminders(value, field: "reminders")
         }
@@ -81,21 +84,34 @@ extension Pacing {
         }
     }
 
-    var json: JSONObject { members(beside: rules.json, throttle: "per_minute") }
+    var json: JSONObject {
+        var members = members(beside: rules.json, throttle: "per_minute")
+        if isDeferrable { members["deferrable"] = .bool(true) }
+        return members
+    }
 }
 
 // MARK: Throttle
 
 extension FanOut {
-    /// The most devices of one step: those of ten seconds where the push is throttled. A push that was cancelled waits for nothing.
+    /// The most devices of one step: a platform's share of those of ten seconds where the push is throttled. A push that was cancelled
+    /// waits for nothing.
     func devicesPerStep(atMost limit: Int) -> Int {
-        isCancelled ? limit : perMinute.map { min(limit, max(1, $0 / 6)) } ?? limit
+        isCancelled ? limit : perMinute.map { min(limit, max(1, $0 / 6 / platforms)) } ?? limit
     }
 
-    /// The wait behind a step that wrote so many devices, where as many platforms share the throttle; nil without one.
-    package func pause(behind devices: Int, sharing platforms: Int) -> Duration? {
+    /// The wait behind a step that wrote so many devices; nil without a throttle.
+    package func pause(behind devices: Int) -> Duration? {
         guard !isCancelled else { return nil }
-        return perMinute.map { .milliseconds((60_000 * devices * max(platforms, 1) + $0 - 1) / $0) }
+        return perMinute.map { .milliseconds((60_000 * devices * platforms + $0 - 1) / $0) }
+    }
+}
+
+extension Pacing {
+    /// The wait before the first step of a platform, by its place: one after the other where a device of each is too many for ten seconds.
+    package func start(of place: Int, among platforms: Int) -> Duration {
+        guard let perMinute, platforms > perMinute / 6 else { return .zero }
+        return .milliseconds(60_000 * place / perMinute)
     }
 }
 
@@ -136,13 +152,13 @@ package enum PacingVerdict: Sendable, Hashable {
 package struct PacedDevice: Sendable {
     package let key: Key<Device>
     package let userID: String?
-    /// As it was told, by the device or for its user.
-    package let timeZone: String?
+    /// Names as they were told, by the device and for its user: the first that is known counts.
+    package let timeZones: [String]
     /// The attribute `QuietHours.attribute` of its user.
     package let quietHours: String?
 
-    package init(key: Key<Device>, userID: String?, timeZone: String?, quietHours: String?) {
-        (self.key, self.userID, self.timeZone, self.quietHours) = (key, userID, timeZone, quietHours)
+    package init(key: Key<Device>, userID: String?, timeZones: [String], quietHours: String?) {
+        (self.key, self.userID, self.timeZones, self.quietHours) = (key, userID, timeZones, quietHours)
     }
 
     /// Whom caps count: a number for the user, else for the device.
@@ -157,7 +173,7 @@ extension PacingRequest {
         guard let quiet = pacing.rules.quietHours else { return [:] }
         var verdicts: [Key<Device>: PacingVerdict] = [:]
         for device in devices {
-            let zone = device.timeZone.flatMap { ZoneInfo.named(folded: $0.caseFolded) }
+            let zone = device.timeZones.lazy.compactMap { ZoneInfo.named(folded: $0.caseFolded) }.first
             guard let end = quiet.end(at: now, own: device.quietHours, in: zone) else { continue }
             verdicts[device.key] =
                 switch quiet.then {

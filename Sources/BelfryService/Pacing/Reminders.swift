@@ -98,7 +98,11 @@ extension PushRequest {
         guard content.pacing.reminders != nil, content.follows?.isReminder != true else { return nil }
         var reminder = content.withoutCounting
         reminder.pacing.rules = DeliveryRules()
-        reminder.follows = FollowedPush(receiptID, content, isReminder: true)
+        let followed = FollowedPush(receiptID, content, isReminder: true)
+        guard !PlatformKind.allCases.contains(where: followed.isKeyedByDevice) else {
+            throw InvalidInput(field: "reminders", "take the place of the push, whose key in custom differs by device")
+        }
+        reminder.follows = followed
         return PushRequest(
             content: reminder,
             target: Target(.all([.term(.sent([receiptID])), .not(.term(.reported(.opened, [receiptID])))])),
@@ -115,14 +119,18 @@ extension Schedule {
 }
 
 extension Store {
-    /// The schedule that is the reminders of a push, and whether it waits; nil where it has none, or they are kept no longer.
-    package func reminders(of push: Key<Push>) async throws -> (schedule: Key<Schedule>, isWaiting: Bool)? {
-        try await readCommitted { db in
-            try db.prepared(ReminderStatements.ofPush).first(push) { (Key($0.integer(0)), $0.isNull(1)) }
-        }
+    /// The schedule that is the reminders of a push; nil where it has none, or they are kept no longer.
+    package func reminders(of push: Key<Push>) async throws -> Key<Schedule>? {
+        try await readCommitted { try $0.prepared(ReminderStatements.ofPush).first(push) { Key($0.integer(0)) } }
     }
 
-    /// The reminders of a push, and of those that updated it, that are not settled.
+    /// Whether a reminder in the place of a push is to come, or is not settled.
+    func isReminding(of push: Key<Push>) async throws -> Bool {
+        let isWaiting = try await readCommitted { try $0.prepared(ReminderStatements.waiting).hasRow(push) }
+        return if isWaiting { true } else { try await !openReminders(of: push).isEmpty }
+    }
+
+    /// The reminders in the place of a push that are not settled.
     func openReminders(of push: Key<Push>) async throws -> [Key<Push>] {
         try await readCommitted { try $0.prepared(ReminderStatements.open).all(push) { Key($0.integer(0)) } }
     }
@@ -130,16 +138,33 @@ extension Store {
     package func sentPush(
         of kind: String?, since: Instant, besides schedule: Schedule
     ) async throws -> (receiptID: UUID, at: Instant)? {
-        try await readCommitted { db in
-            func found(_ row: some SQLRow) -> (UUID, Instant)? {
-                row.uuid(0).map { ($0, Instant(milliseconds: row.integer(1))) }
+        let (application, now) = (schedule.applicationKey, clock.now)
+        let own = Set(try await runs(of: schedule.key).compactMap(\.how.receiptID))
+        return try await readCommitted { [damagedRows] db in
+            let recent: [PushHead?] =
+                if let kind {
+                    try db.prepared(ReminderStatements.sentOfKind).all(application, since, kind) {
+                        try damagedRows.pushHead($0)
+                    }
+                } else {
+                    try db.prepared(ReminderStatements.sent).all(application, since) { try damagedRows.pushHead($0) }
+                }
+            var rest = recent.compactMap(\.self).filter { !own.contains($0.receiptID) }.sorted { $0.key > $1.key }[...]
+            while !rest.isEmpty {
+                let some = Array(rest.prefix(ReminderStatements.receiptsAtOnce))
+                let found = try db.receipts(of: some, at: now, damagedRows).first { $0.mayBeTold }
+                if let push = found?.push { return (push.receiptID, push.acceptedAt) }
+                rest = rest.dropFirst(some.count)
             }
-            let (application, key) = (schedule.applicationKey, schedule.key)
-            guard let kind else {
-                return try db.prepared(ReminderStatements.sent).first(application, since, key, as: found) ?? nil
-            }
-            return try db.prepared(ReminderStatements.sentOfKind).first(application, since, key, kind, as: found) ?? nil
+            return nil
         }
+    }
+}
+
+extension Receipt {
+    /// Whether a device may have got the push, or may get it yet.
+    fileprivate var mayBeTold: Bool {
+        settledAt == nil || counts[.accepted, default: 0] + counts[.unknown, default: 0] > 0
     }
 }
 
@@ -151,9 +176,9 @@ extension WriteSession {
         try prepared(ReminderStatements.bind).send(push.key, schedule.key)
     }
 
-    /// Ends the reminders of a push, and of those that updated it.
+    /// Ends the reminders in the place of a push.
     func endReminders(of push: Key<Push>) throws {
-        try prepared(ReminderStatements.end).each(now, push) { row in
+        try prepared(ReminderStatements.end).each(push, now) { row in
             note(-1, .schedules, of: Key(row.integer(0)))
         }
     }
@@ -204,24 +229,42 @@ enum ReminderStatements {
 
     /// Scans `schedule_reminded`.
     static let ofPush: SQLText = """
-        SELECT id, ended_at_ms /* reminders.of_push */ FROM schedule WHERE reminded_push_id = $1
+        SELECT id /* reminders.of_push */ FROM schedule WHERE reminded_push_id = $1
         """
 
-    /// Scans `schedule_reminded`, and `follow_up_followed`.
+    /// Follows a column that must be a push in the place of the push `$1`: one that it follows, it, or one that follows one of these. Scans
+    /// `follow_up_followed`.
+    private static let inPlace: SQLText = """
+        \(sqlite: "IN (", postgres: "= ANY (ARRAY(")
+            WITH RECURSIVE earlier (id) AS (
+                SELECT CAST($1 AS bigint) UNION ALL
+                SELECT (SELECT followed_push_id FROM follow_up WHERE push_id = earlier.id) FROM earlier
+                 WHERE earlier.id IS NOT NULL),
+            kin (id) AS (
+                SELECT id FROM earlier UNION
+                SELECT \(sqlite: "push_id FROM kin JOIN follow_up ON followed_push_id = kin.id",
+                    postgres: "unnest(ARRAY(SELECT push_id FROM follow_up WHERE followed_push_id = kin.id)) FROM kin"))
+            SELECT id FROM kin\(sqlite: ")", postgres: "))")
+        """
+
+    /// Scans `schedule_reminded`.
     static let end: SQLText = """
-        UPDATE schedule /* reminders.end */ SET ended_at_ms = $1, ending = 'cancelled'
-         WHERE reminded_push_id IN (
-                   SELECT $2 UNION ALL SELECT follow_up.push_id FROM follow_up WHERE follow_up.followed_push_id = $2)
-           AND ended_at_ms IS NULL
+        UPDATE schedule /* reminders.end */ SET ended_at_ms = $2, ending = 'cancelled'
+         WHERE reminded_push_id \(inPlace) AND ended_at_ms + 0 IS NULL
         RETURNING application_id
+        """
+
+    /// Scans `schedule_reminded`.
+    static let waiting: SQLText = """
+        SELECT id /* reminders.waiting */ FROM schedule
+         WHERE reminded_push_id \(inPlace) AND ended_at_ms + 0 IS NULL
+         LIMIT 1
         """
 
     /// Scans `follow_up_followed`, and `batch_open` for those that were accepted with all their batches.
     static let open: SQLText = """
         SELECT push_id /* reminders.open */ FROM follow_up
-         WHERE followed_push_id
-               \(amongRows: "SELECT $1 UNION ALL SELECT own.push_id FROM follow_up AS own WHERE own.followed_push_id = $1")
-           AND is_reminder
+         WHERE followed_push_id \(inPlace) AND is_reminder
            AND coalesce(
                    (SELECT settled_at_ms IS NULL FROM push_progress WHERE push_progress.push_id = follow_up.push_id),
                    (SELECT true FROM batch
@@ -244,31 +287,24 @@ enum ReminderStatements {
     /// Scans `platform_application`.
     static let platforms: SQLText = "SELECT id /* reminders.platforms */ FROM platform WHERE application_id = $1"
 
-    /// Scans `push_application` backwards. A push that went to nobody was not sent.
+    /// The receipts that are read at once, to find one of a push that went to somebody.
+    static let receiptsAtOnce = 50
+
+    /// Scans `push_application` backwards.
     static let sent: SQLText = sent("reminders.sent", where: "application_id = $1")
 
     /// Scans `push_kind` backwards.
-    static let sentOfKind: SQLText = sent("reminders.sent_of_kind", where: "application_id = $1 AND kind = $4")
+    static let sentOfKind: SQLText = sent("reminders.sent_of_kind", where: "application_id = $1 AND kind = $3")
 
     private static func sent(_ name: String, where condition: String) -> SQLText {
         """
-        SELECT receipt_id, accepted_at_ms /* \(name) */
-          FROM push
-         WHERE id = (
-                   SELECT max(recent.id)
-                     FROM (SELECT id, receipt_id, accepted_at_ms FROM push
-                            WHERE \(condition)
-                            ORDER BY id DESC
-                            LIMIT 1000) AS recent
-                    WHERE recent.accepted_at_ms >= $2
-                      AND (EXISTS (SELECT 1 FROM batch WHERE batch.push_id = recent.id)
-                           OR EXISTS (SELECT 1 FROM fan_out WHERE fan_out.push_id = recent.id)
-                           OR EXISTS (
-                                  SELECT 1 FROM push_progress WHERE push_progress.push_id = recent.id AND device_count > 0))
-                      AND NOT EXISTS (SELECT 1 FROM follow_up WHERE follow_up.push_id = recent.id)
-                      AND NOT EXISTS (
-                              SELECT 1 FROM schedule_run
-                               WHERE schedule_run.schedule_id = $3 AND schedule_run.receipt_id = recent.receipt_id))
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms /* \(name) */
+          FROM (SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
+                  FROM push
+                 WHERE \(condition)
+                 ORDER BY id DESC
+                 LIMIT 1000) AS recent
+         WHERE accepted_at_ms >= $2 AND (SELECT is_reminder FROM follow_up WHERE push_id = recent.id) IS NULL
         """
     }
 }

@@ -29,7 +29,8 @@ extension Store {
                 let key = Key<Device>(row.integer(0))
                 let quietHours = try damagedRows.readable("user of device \(key)") { try row.quietHours(3) } ?? nil
                 devices[key] = PacedDevice(
-                    key: key, userID: row.textIfAny(1), timeZone: row.textIfAny(2), quietHours: quietHours)
+                    key: key, userID: row.textIfAny(1),
+                    timeZones: [row.textIfAny(2), row.textIfAny(4)].compactMap(\.self), quietHours: quietHours)
             }
             return devices
         }
@@ -73,10 +74,9 @@ extension WriteSession {
 }
 
 enum PacingStatements {
-    /// Looks each device up by its key, and its user in `app_user_public`. The device knows best where it is.
+    /// Looks each device up by its key, and its user in `app_user_public`. The device knows best where it is, if its zone is known.
     static let devices: SQLText = """
-        SELECT device.id, custom_user_id, coalesce(device_detail.time_zone, app_user.time_zone),
-               attributes /* pacing.devices */
+        SELECT device.id, custom_user_id, device_detail.time_zone, attributes, app_user.time_zone /* pacing.devices */
           FROM device
           LEFT JOIN app_user ON app_user.application_id = $2 AND app_user.public_id = device.custom_user_id
           LEFT JOIN device_detail
@@ -114,7 +114,7 @@ enum PacingMigration: SchemaMigration {
 
                 -- The pushes of a week that went to users, or to devices without one; see `CapUses`. `holder`: `PacedDevice.holder`.
                 CREATE TABLE cap_use (
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     holder \(.bigint) NOT NULL,
                     push_id \(.bigint) NOT NULL,
                     kind text,

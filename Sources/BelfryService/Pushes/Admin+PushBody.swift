@@ -70,18 +70,16 @@ extension Admin {
                 }
                 if pacing.perMinute == nil { removed.insert(.throttle) }
             case "reminders":
-                let value = try reader.value(field)
-                if value.isNull {
+                if try reader.null() {
                     removed.insert(.reminders)
                 } else {
-                    pacing.reminders = try Reminders(value, field: field)
+                    pacing.reminders = try Reminders(try reader.value(field), field: field)
                 }
             case "unless_sent":
-                let value = try reader.value(field)
-                if value.isNull {
+                if try reader.null() {
                     removed.insert(.condition)
                 } else {
-                    pacing.unlessSent = try UnlessSent(value, field: field)
+                    pacing.unlessSent = try UnlessSent(try reader.value(field), field: field)
                 }
             default: isAtMostOnce = try reader.bool(field)
             }
@@ -298,12 +296,9 @@ extension Admin {
         }
 
         private static func kinds(_ names: [String]?, _ field: String) throws(InvalidInput) -> [PlatformKind]? {
-            guard let names else { return nil }
-            var kinds: [PlatformKind] = []
-            for (index, name) in names.enumerated() {
-                kinds.append(try PlatformKind(name, field: "\(field)[\(index)]"))
+            try names?.enumerated().map { (index, name) throws(InvalidInput) in
+                try PlatformKind(name, field: "\(field)[\(index)]")
             }
-            return kinds
         }
 
         func checked(channels known: [UUID]?) throws(InvalidInput) -> Target {

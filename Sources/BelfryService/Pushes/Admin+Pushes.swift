@@ -71,18 +71,13 @@ extension Admin {
                             pushRequest, recurring: recurrence, for: application, by: call.author)))
             }
             if let dueAt = body.sendAt, dueAt > factory.clock.now {
-                return try await schedule(pushRequest, at: dueAt, call, application)
+                let schedule = try await factory.pushes.schedule(
+                    pushRequest, at: dueAt, for: application, by: call.author)
+                return try .created(CreatedScheduleReply(schedule))
             }
             let push = try await factory.pushes.send(pushRequest, for: application, by: call.author)
             return try factory.accepted(
                 push, call, unmatched: await factory.pushes.unmatchedNames(of: push, pushRequest.target))
-        }
-
-        private func schedule(
-            _ pushRequest: PushRequest, at dueAt: Instant, _ call: Call, _ application: Application
-        ) async throws -> Response {
-            let schedule = try await factory.pushes.schedule(pushRequest, at: dueAt, for: application, by: call.author)
-            return try .created(CreatedScheduleReply(schedule))
         }
 
         /// Includes content, target and connection faults; an unreadable message hides nothing else.
@@ -100,7 +95,7 @@ extension Admin {
                 PushReply(
                     receipt: reply, request: pushRequest ?? nil,
                     followUps: try await factory.store.followUps(of: receipt.push.key),
-                    reminders: try await factory.store.reminders(of: receipt.push.key)?.schedule))
+                    reminders: try await factory.store.reminders(of: receipt.push.key)))
         }
 
         private func waits(of receipt: Receipt) async throws -> [String] {

@@ -22,8 +22,8 @@ package struct FollowedPush: Sendable, Hashable {
         (self.isRetraction, self.isReminder) = (isRetraction, isReminder)
     }
 
-    /// The devices of the push that it goes to: an update those too that a rule passed over.
-    var part: SentPart { isRetraction || isReminder ? .told : .there }
+    /// The devices of the push that it goes to: an update those too that a rule passed over, a reminder none that still wait for the push.
+    var part: SentPart { isReminder ? .reached : isRetraction ? .told : .there }
 
     /// The sender's key for devices of a type; nil where there is none.
     package func key(on kind: PlatformKind) -> String? { key(of: kind.keyParts) }
@@ -31,6 +31,11 @@ package struct FollowedPush: Sendable, Hashable {
     private func key(of parts: [String]) -> String? {
         let key = parts.lazy.compactMap { keys[$0] }.first ?? keys[SharedFields.Name.collapseKey.rawValue]
         return key.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Whether each device of a type has a key of its own.
+    func isKeyedByDevice(on kind: PlatformKind) -> Bool {
+        key(on: kind)?.unicodeScalars.contains { $0.value == 0xFDD0 } ?? false
     }
 
     /// The id under which devices of a type show it.
@@ -61,13 +66,14 @@ extension PlatformKind {
 
 extension Push.Content {
     /// The keys by which a later push replaces it, by the part of the message that has one; `collapse_key` is for all other platforms. An
-    /// empty one says that the part has none.
+    /// empty one says that the part has none. One that differs by device has a mark of `PayloadTemplate`.
     fileprivate var keys: [String: String] {
+        let custom = isTemplate ? (try? ContentTemplate(self))?.content.custom ?? self.custom : self.custom
         var keys: [String: String] = [:]
         keys[SharedFields.Name.collapseKey.rawValue] = shared.collapseKey
         keys["apns"] = apple?.collapseID
         keys["web"] = web?.topic
-        if case .object(let members)? = custom["web"] { keys["web"] = members["tag"]?.stringValue ?? keys["web"] }
+        if case .object(let members)? = custom["web"] { keys["web"] = members.own("tag") ?? keys["web"] }
         for part in AndroidPart.names {
             guard case .object(let members)? = custom[part] else { continue }
             // Without a field for all, what is shown has the receipt id; see `AndroidPayload.Notice`.
@@ -121,7 +127,7 @@ extension FollowedPush {
 
     /// Whether an update replaces the push on devices of a type.
     func isReplaced(_ content: Push.Content, on kind: PlatformKind) -> Bool {
-        guard content.isMeant(for: kind) else { return false }
+        guard content.isMeant(for: kind), !isKeyedByDevice(on: kind) else { return false }
         return switch kind.traits.replacing {
         case .never: false
         case .byKey: key(on: kind) != nil

@@ -6,17 +6,11 @@ import Metrics
 extension PCF {
     /// Handlers of `/v1/push`.
     struct Pushes: Sendable {
-        private let pushService: PushService
-        private let clock: any WallClock
-        private let options: Options
+        let pushService: PushService
+        let clock: any WallClock
+        let options: Options
         private let accepted = AcceptedPushes()
         private let mistakes = CallerMistakes()
-
-        init(pushService: PushService, clock: any WallClock, options: Options) {
-            self.pushService = pushService
-            self.clock = clock
-            self.options = options
-        }
 
         func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
             let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
@@ -32,7 +26,7 @@ extension PCF {
             if let dueAt, dueAt > now + options.sendsImmediatelyWithin {
                 let schedule = try await pushService.schedule(pushRequest, at: dueAt, for: application.key)
                 ignored.remark(tooLarge: schedule.tooLarge)
-                response = Self.reply { json in json.string("schedule_id", schedule.key.id) }
+                response = .object { json in json.string("schedule_id", schedule.key.id) }
             } else {
                 let push = try await pushService.send(pushRequest, for: application.key)
                 accepted.note(push, logger)
@@ -43,15 +37,9 @@ extension PCF {
                 {
                     ignored.remark(withoutSubscribers: names.topics)
                 }
-                response = Self.reply { json in json.uuid("receipt_id", push.receiptID) }
+                response = .object { json in json.uuid("receipt_id", push.receiptID) }
             }
             return mistakes.tell(ignored, of: "app \(application.uuid.lowercased)", in: response, logger)
-        }
-
-        private static func reply(_ member: (inout JSONWriter) -> Void) -> Response {
-            var json = JSONWriter()
-            json.object(member)
-            return Response(json: json.buffer)
         }
     }
 }

@@ -181,8 +181,7 @@ extension PCF {
             case (_, .null), ("bb10", .string): return
             case ("bb10", _):
                 throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
-            case ("ios", .object), ("windows8", .object), ("windowsPhone", .object): return
-            case (let key, .object) where key.hasPrefix("android"): return
+            case (_, .object): return
             case ("ios", _), ("windows8", _), ("windowsPhone", _), ("android", _), ("android-fcm", _),
                 ("androidFcm", _), ("android-baidu", _):
                 throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")

@@ -5,7 +5,7 @@ extension Store {
         return cancellation
     }
 
-    /// Ends the reminders of a push, and of those that updated it.
+    /// Ends the reminders in the place of a push.
     private func cancelReminders(of push: Key<Push>) async throws -> Cancellation {
         try await write { try $0.endReminders(of: push) }
         return try await cancelOpenReminders(of: push)
@@ -76,7 +76,7 @@ struct PushCancellation<Session: WriteSession> {
         let rows = try session.prepared(PushCancellationStatements.lock).all(SQLKeys(batches)) { row in
             row.withBlob(1) { answers in
                 OpenBatch(
-                    key: row.integer(0), codes: Array(answers),
+                    key: row.integer(0), platform: Key(row.integer(6)), codes: Array(answers),
                     waiting: RetryTimes.inCodes(
                         answers, retryAt: row.instantIfAny(4) ?? session.now, now: session.now),
                     isClaimed: row.integer(2) > 0, isDue: row.integer(3) <= session.now.milliseconds,
@@ -94,6 +94,7 @@ struct PushCancellation<Session: WriteSession> {
                 continue
             }
             try session.prepared(PushCancellationStatements.close).send(codes, session.now, row.key)
+            session.count(.failed, row.pending, on: row.platform)
             for (before, after) in zip(row.codes, codes) where before != after {
                 if after == Answer.unknown.code {
                     cancellation.devicesInFlight += 1
@@ -115,6 +116,7 @@ struct PushCancellation<Session: WriteSession> {
 
     private struct OpenBatch {
         let key: Int64
+        let platform: Key<Platform>
         let codes: [UInt8]
         /// The devices whose wait for another attempt is not over.
         let waiting: [Int: Instant]
@@ -144,6 +146,7 @@ extension WriteSession {
         try prepared(PushCancellationStatements.closeFound).send(now, fanOut.pushKey, fanOut.platformKey, first)
         try prepared(PushStatements.settle).send(0, now, now, fanOut.pushKey)
         try prepared(TallyStatements.add).send(fanOut.pushKey, Int(Answer.skipped(.cancelled).code), devices)
+        count(.failed, devices, on: fanOut.platformKey)
     }
 }
 
@@ -163,7 +166,8 @@ enum PushCancellationStatements {
         """
 
     static let lock: SQLText = """
-        SELECT id, answers, claim_count, due_at_ms, retry_at_ms, is_whole /* cancellation.lock */ FROM batch
+        SELECT id, answers, claim_count, due_at_ms, retry_at_ms, is_whole, platform_id /* cancellation.lock */
+          FROM batch
          WHERE id \(among: "$1") AND is_open
          ORDER BY id
            \(SQLText.forUpdate)

@@ -11,15 +11,19 @@ struct PushFigures: Sendable {
     private let sent: Int
     private let isWhole: Bool
 
-    init(_ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ summaries: [Key<Push>: String]) {
-        func reported(_ kind: AnalyticsKind) -> Int { events.values.reduce(0) { $0 + Int($1[kind] ?? 0) } }
+    /// - Parameter noted: as of `Receipt.reporters`.
+    init(
+        _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int],
+        _ summaries: [Key<Push>: String]
+    ) {
         push = receipt.push
         summary = summaries[receipt.push.key] ?? "[damaged]"
         devices = receipt.devices
         accepted = receipt.count(.accepted)
         failed = receipt.count(.failed)
         sent = [.accepted, .refused, .gone, .unknown].reduce(0) { $0 + receipt.count($1) }
-        (received, opened) = (reported(.received), reported(.opened))
+        received = receipt.reporters(.received, events, noted)
+        opened = receipt.reporters(.opened, events, noted)
         isWhole = receipt.isFannedOut
     }
 
@@ -77,6 +81,17 @@ struct Funnel: Component {
 }
 
 extension Receipt {
+    /// The devices that reported, however often, and no more than it went to.
+    ///
+    /// - Parameter noted: the devices that are noted, as far as they are still known. With reminders, who opens is noted for all devices
+    ///   of the user.
+    func reporters(
+        _ report: PushReport, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int]
+    ) -> Int {
+        let sum = events.values.reduce(0) { $0 + Int($1[report.kind] ?? 0) }
+        return min(sum, noted[report] ?? sum, devices)
+    }
+
     /// The answers of devices that did not get it, the most frequent first.
     var causes: [(answer: Answer, devices: Int)] {
         counts.filter { Answer.Kind.failed.includes($0.key) && $0.value > 0 }

@@ -49,11 +49,9 @@ struct PushHistory: Sendable {
 
     /// Leaves out pushes to other users, who had a device before or after this one.
     mutating func keep(pushesTo user: String, _ store: any Store) async throws {
-        let pushes = Set(entries.map(\.push.key)).sorted()
         var others: Set<Key<Push>> = []
-        for start in stride(from: 0, to: pushes.count, by: 250) {
-            let some = Set(pushes[start..<min(start + 250, pushes.count)])
-            others.formUnion(try await store.pushes(some, toOthersThan: user))
+        for some in Set(entries.map(\.push.key)).sorted().chunks(of: 250) {
+            others.formUnion(try await store.pushes(Set(some), toOthersThan: user))
         }
         entries.removeAll { others.contains($0.push.key) }
     }

@@ -130,8 +130,10 @@ struct PushInserter<Session: WriteSession> {
         try session.prepared(PushStatements.insertProgress).send(
             push.key, platforms.count, platforms.isEmpty ? session.now : nil)
         if platforms.isEmpty { session.noteSettled(push.key) }
-        for platform in platforms {
-            try session.prepared(FanOutStatements.insert).send(push.key, platform, push.lane.rawValue, session.now)
+        for (place, platform) in platforms.enumerated() {
+            let due = session.now + push.content.pacing.start(of: place, among: platforms.count)
+            try session.prepared(FanOutStatements.insert).send(
+                push.key, platform, push.lane.rawValue, due, due > session.now)
             session.effects.due.insert(.fanOuts)
         }
     }

@@ -49,9 +49,10 @@ extension PushPages {
         let events = try await store.counts(of: push)
         let compared = try await store.receipts(of: application.key, before: push, limit: Self.comparedWith)
         let summaries = try await visit.summaries(of: [receipt] + compared)
-        var figures = [PushFigures(receipt, events, summaries)]
+        var figures = [PushFigures(receipt, events, try await store.reporters(of: push), summaries)]
         for other in compared {
-            figures.append(PushFigures(other, try await store.counts(of: other.push.key), summaries))
+            let (key, events) = (other.push.key, try await store.counts(of: other.push.key))
+            figures.append(PushFigures(other, events, try await store.reporters(of: key), summaries))
         }
         return PushDetails(
             receipt: receipt, request: try await visit.request(of: receipt),
@@ -66,7 +67,7 @@ extension PushPages {
             times: try await store.answerTimes(of: push),
             languages: try await store.languages(of: push, devices: receipt.devices),
             openings: try await store.openings(of: push), followUps: try await store.followUps(of: push),
-            reminders: try await store.reminders(of: push)?.schedule,
+            reminders: try await store.reminders(of: push),
             sender: visit.may(.administer, Permission.Subject(application))
                 ? try await store.auditEntry(of: receipt.push) : nil,
             campaign: try await store.campaign(of: receipt.push), figures: figures, now: visit.services.clock.now)

@@ -72,7 +72,8 @@ struct PushPages {
                     [.number(receipt.devices)], [.number(receipt.count(.accepted))],
                     [.number(receipt.count(.failed))], [.time(receipt.push.acceptedAt)],
                 ]
-            }, empty: empty, emptyLink: Link("Compose a push", Address.of(application, "compose")))
+            }, empty: empty,
+            emptyLink: mayCancel ? Link("Compose a push", Address.of(application, "compose")) : nil)
     }
 
     // MARK: One push
@@ -90,28 +91,19 @@ struct PushPages {
         default: break
         }
         if receipt.settledAt == nil { page.live = Address.of(application, "events") }
+        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
         if visit.may(.send, Permission.Subject(application)) {
             page.actions = [
                 Link(
                     "Send an edited copy",
                     Address.query(Address.of(application, "compose"), [("from", receipt.push.receiptID.lowercased)]))
             ]
-            if receipt.settledAt == nil {
-                page.actions.append(
-                    Link(
-                        "Cancel the rest",
-                        Address.of(application, "pushes", receipt.push.receiptID.lowercased, "cancel")))
-            }
-            page.actions += Self.followUpLinks(
-                details.request, Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+            if receipt.settledAt == nil { page.actions.append(Link("Cancel the rest", "\(address)/cancel")) }
+            page.actions += Self.followUpLinks(details.request, address)
         }
         if receipt.damagedBatches + receipt.damagedFanOuts > 0, visit.may(.change, Permission.Subject(application)) {
             page.sections[0].add {
-                ButtonRow([
-                    .button(
-                        Address.of(application, "pushes", receipt.push.receiptID.lowercased, "write-off"),
-                        "Write off the damaged rows", isDanger: true)
-                ])
+                ButtonRow([.button("\(address)/write-off", "Write off the damaged rows", isDanger: true)])
             }
         }
         return .page(page)

@@ -90,9 +90,7 @@ package struct PushService: Sendable {
     package func schedule(
         _ pushRequest: PushRequest, at local: LocalDelivery, for application: Application, by author: AuditAuthor
     ) async throws -> Schedule {
-        guard let first = local.next(after: local.madeAt + .milliseconds(-1)) else {
-            throw InvalidInput(field: "send_at.local", "is past everywhere")
-        }
+        let first = try local.first()
         try PushTimes.check(expiresAt: pushRequest.expiresAt, sendAt: first, now: store.clock.now)
         var pushRequest = pushRequest
         pushRequest.target.local = local
@@ -166,11 +164,7 @@ package struct PushService: Sendable {
     package func cancel(
         _ receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> Cancellation {
-        if receipt.settledAt != nil, try await store.reminders(of: receipt.push.key)?.isWaiting != true,
-            try await store.openReminders(of: receipt.push.key).isEmpty
-        {
-            return .nothing
-        }
+        if receipt.settledAt != nil, try await !store.isReminding(of: receipt.push.key) { return .nothing }
         let details = [
             "receipt_id": receipt.push.receiptID.lowercased,
             "devices_waiting": String(receipt.counts[.pending, default: 0]),

@@ -48,8 +48,23 @@ package struct LocalDelivery: Sendable, Hashable {
 
     package func next(after instant: Instant) -> Instant? { steps.first { $0 > instant } }
 
+    /// When the first devices are due. Throws where the time is past for the last clocks of the world, which are at UTC-12.
+    func first() throws(InvalidInput) -> Instant {
+        let end = Instant(milliseconds: (time.seconds + 12 * 3_600) * 1_000) + PushTimes.lateMax
+        guard end >= madeAt, let first = next(after: madeAt + .milliseconds(-1)) else {
+            throw InvalidInput(field: "send_at.local", "is past everywhere")
+        }
+        return first
+    }
+
     /// The step of that time, or the one before it.
     func last(until instant: Instant) -> Instant? { steps.last { $0 <= instant } }
+
+    /// The step before one of that time; nil where there is none, or none of that time.
+    func step(before instant: Instant) -> Instant? {
+        let all = steps
+        return all.contains(instant) ? all.last { $0 < instant } : nil
+    }
 
     /// The zones among these names, with case folded, whose clocks have come to the time; and those that are zones at all.
     func zones(of names: [String], at now: Instant) -> (due: [String], known: [String]) {

@@ -273,8 +273,7 @@ struct SchedulePages {
         if maySend {
             let again = Address.query(Address.of(application, "compose"), [("schedule", schedule.key.id)])
             page.actions =
-                schedule.ending == nil
-                    && schedule.reminders == nil
+                schedule.ending == nil && schedule.reminders == nil
                 ? [Link("Edit", Address.of(application, "schedules", schedule.key.id, "edit"), isMain: true)] : []
             if schedule.reminders == nil { page.actions.append(Link("Send an edited copy", again)) }
         }

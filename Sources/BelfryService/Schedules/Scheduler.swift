@@ -55,9 +55,9 @@ struct Scheduler: Sendable {
         }
     }
 
-    func release(_ schedule: Schedule, by builder: PushBuilder) async throws {
-        if schedule.recurrence?.isLocal == true { return try await start(schedule) }
-        let schedule = schedule.looked(at: clock.now)
+    func release(_ stored: Schedule, by builder: PushBuilder) async throws {
+        if stored.recurrence?.isLocal == true { return try await start(stored) }
+        let schedule = stored.looked(at: clock.now)
         if schedule.isMissed(at: clock.now) { return try await end(schedule, .missed) }
         if let expiresAt = schedule.pushRequest.expiresAt, expiresAt <= clock.now {
             return try await end(schedule, .expired)
@@ -73,17 +73,20 @@ struct Scheduler: Sendable {
             if let local = schedule.local {
                 let runs = try await store.runs(of: schedule.key)
                 let receipts = runs.compactMap(\.how.receiptID)
-                let isOpen = try await !haveFound(receipts)
                 // Who travels meanwhile could be found by both. A push that is throttled or parked is waited for by the last step alone.
-                if isOpen, next == nil || clock.now < (local.last(until: clock.now) ?? clock.now) + Self.stepWait {
+                if next == nil || clock.now < (local.last(until: clock.now) ?? clock.now) + Self.stepWait,
+                    try await !haveFound(receipts)
+                {
                     _ = try await store.pass(schedule, to: clock.now + Self.fanOutWait)
                     return
                 }
-                narrowing = try await due(local, of: schedule, without: receipts, after: isOpen ? runs.first?.at : nil)
+                let earlier = [runs.first?.dueAt, local.step(before: stored.dueAt)].compactMap(\.self).max()
+                narrowing = try await due(local, of: schedule, without: receipts, after: next == nil ? nil : earlier)
             }
-            // Reminders that wait for the end of quiet hours would come all at once.
-            if schedule.reminders != nil {
-                pushRequest.expiresAt = [pushRequest.expiresAt, next].compactMap(\.self).min()
+            // Reminders that wait for the end of quiet hours would come all at once, and the last one long after it was due.
+            if let every = schedule.reminders?.every {
+                let end = next ?? max(schedule.dueAt, clock.now) + .milliseconds(every.milliseconds)
+                pushRequest.expiresAt = min(pushRequest.expiresAt ?? end, end)
             }
             let push = try await builder.build(pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
             let mayPass = schedule.local != nil && next != nil || schedule.reminders != nil
@@ -110,12 +113,13 @@ struct Scheduler: Sendable {
 
     /// The devices whose clocks have come to the time, without those that an earlier step went to.
     ///
-    /// - Parameter earlier: the time of a step that has yet to find some of its devices, and sends to them; nil for none.
+    /// - Parameter earlier: the time of the step before; who comes to a time that is over by then gets the push with the last step, which
+    ///   has nil.
     private func due(
         _ local: LocalDelivery, of schedule: Schedule, without receipts: [UUID], after earlier: Instant?
     ) async throws -> AudienceExpression {
         let names = try await store.timeZones(of: schedule.applicationKey)
-        var parts = [local.expression(for: names, at: clock.now)]
+        var parts = [local.expression(for: names, at: schedule.dueAt)]
         if let earlier { parts.append(.not(local.expression(for: names, at: earlier))) }
         if !receipts.isEmpty { parts.append(.not(.term(.sent(receipts)))) }
         return parts.count == 1 ? parts[0] : .all(parts)
@@ -126,7 +130,7 @@ struct Scheduler: Sendable {
         let first = schedule.reminders == nil ? nil : schedule.pushRequest.content.follows?.receiptID
         let isOver = if let first { try await store.receipt(first)?.settledAt != nil } else { false }
         guard let next, !isOver else {
-            return try await end(schedule, .needless("nobody is left who has not opened it"))
+            return try await end(schedule, .needless("nobody is left who got it and has not opened it"))
         }
         _ = try await store.pass(schedule, to: next)
     }

@@ -74,6 +74,22 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `devices cancelled as they wait or are found fail`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(3)
+            let (store, push) = (fixture.store, try await fixture.push())
+            let fanOut = try #require(
+                try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
+            let found = try await store.devices(in: fanOut, after: nil, limit: 2)
+            #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [found], isLast: false)))
+            _ = try await store.cancel(push.key)
+            #expect(try await activity(fixture)[.failed] == 2)
+            try await fixture.fanOut()
+            #expect(try await activity(fixture)[.failed] == 3)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a device that loses its token is lost`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let first = try await fixture.register("a")

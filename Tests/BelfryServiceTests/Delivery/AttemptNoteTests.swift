@@ -48,6 +48,16 @@ import Testing
             note.answer(at: 0) == "accepted" && note.answer(at: 1) == "gone: the token is dead, since when is not said")
     }
 
+    @Test func `only answers that providers have a part in are theirs`() throws {
+        let outcomes: [Outcome?] = [
+            .accepted, .moved(to: DeviceToken(bytes: [1])), .waiting(until: Self.now), .skipped(.quietHours),
+            .skipped(.capped), .refused(.other).saying("400 Strange"), .held(.seconds(9), "parked"),
+        ]
+        let note = try #require(noted(outcomes, attempt: 2))
+        #expect(note.words.count == outcomes.count)
+        #expect(AttemptNote.words(of: [note.line]) == [#"refused: other, "400 Strange""#, "not sent: parked"])
+    }
+
     @Test func `a provider's text cannot break a line`() throws {
         let line = try #require(noted([.refused(.other).saying("a\tb\nc\u{7F}é")])).line
         #expect(line.split(separator: "\n").count == 1 && line.split(separator: "\t").count == 4)

@@ -102,8 +102,9 @@ import Testing
         #expect(try await fixture.store.receipt(push.receiptID)?.state == .settled)
     }
 
-    @Test func `a wave of dead tokens parks the platform, sparing devices`() async throws {
-        let fixture = TestDelivery(seed: 1, plan: OutcomePlan(rates: OutcomePlan.Rates(gone: 1), sinceMax: .zero))
+    @Test(arguments: [(.zero, true), (.seconds(8_640_000), false)] as [(Duration, Bool)])
+    func `a wave of new verdicts parks the platform, sparing devices`(ageMax: Duration, parks: Bool) async throws {
+        let fixture = TestDelivery(seed: 1, plan: OutcomePlan(rates: OutcomePlan.Rates(gone: 1), sinceMax: ageMax))
         try await fixture.open(devices: 100)
         fixture.clock.advance(by: .seconds(60))
         let push = try await fixture.push(1)
@@ -111,7 +112,8 @@ import Testing
         options.deadTokenBreaker = DeadTokenBreaker(shareMax: 0.2, answersMin: 50)
         fixture.start(options: options)
         fixture.runUntilSettled()
-        #expect(try await fixture.store.platform(fixture.platforms[0].key)?.parked?.cause == .deadTokens)
+        let parked = try await fixture.store.platform(fixture.platforms[0].key)?.parked
+        #expect(parked?.cause == (parks ? .deadTokens : nil))
         #expect(try await fixture.store.receipt(push.receiptID)?.counts == [.gone: 100])
         #expect(fixture.store.contents.devices.values.allSatisfy { $0.isActive })
     }

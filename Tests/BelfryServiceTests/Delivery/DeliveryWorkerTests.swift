@@ -106,6 +106,21 @@ import Testing
         #expect(noted.lanes.withLock { $0.firstIndex(of: .bulk) } == 4)
     }
 
+    @Test(.timeLimit(.minutes(20))) func `a fan-out that an outage cuts off keeps no lease`() async throws {
+        let platform = try await store.create(.numbered(1, of: try await store.create(.numbered(1)).key))
+        let push = try await store.accept(.sample(to: platform))
+        let worker = FanOutWorker(
+            store: FullDisk(base: store, failures: 3), lanes: Lane.allCases, options: DeliveryOptions(),
+            loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: CapturedLog().logger))
+        async let work: Void = worker.run()
+        for _ in 0..<3 {
+            while !clock.advanceToNextSleeper() { await Task.yield() }
+        }
+        while try await store.receipt(push.receiptID)?.isFannedOut != true { await Task.yield() }
+        worker.wakeSignal.close()
+        try await work
+    }
+
     private var worker: DeliveryWorker {
         .byHand(CalledOffStore(base: store), FakeProvider(clock: clock), clock: clock)
     }
@@ -156,7 +171,7 @@ private final class CountedDisk: ForwardedPorts {
     func awaitDisk() async throws { waits.withLock { $0 += 1 } }
 }
 
-/// Fails to store settlements some times.
+/// Fails to store settlements and steps of fan-outs some times.
 private final class FullDisk: ForwardedPorts {
     let base: any DeliveryPorts
     let failures: Mutex<Int>
@@ -167,12 +182,21 @@ private final class FullDisk: ForwardedPorts {
     }
 
     func settle(_ settlements: [Settlement]) async throws -> [Bool] {
+        try fail()
+        return try await base.settle(settlements)
+    }
+
+    func advance(_ step: FanOutStep) async throws -> Bool {
+        try fail()
+        return try await base.advance(step)
+    }
+
+    private func fail() throws {
         let fails = failures.withLock { left in
             defer { left = max(0, left - 1) }
             return left > 0
         }
         if fails { throw StoreError.overloaded(retryAfter: .seconds(1)) }
-        return try await base.settle(settlements)
     }
 }
 

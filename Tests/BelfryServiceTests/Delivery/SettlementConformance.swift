@@ -134,6 +134,26 @@ import Testing
     }
 
     @Test(arguments: Engine.withModel)
+    func `no verdict is believed while its platform is parked`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (ports, platform) = (fixture.ports, fixture.platform)
+            let device = try await fixture.register("a")
+            let batches = [try await fixture.claimBatch(), try await fixture.claimBatch()]
+            fixture.clock.advance(by: .seconds(1))
+            let dead = Settlement.DeadToken(device: device.key, since: fixture.clock.now)
+            let many = Parking(cause: .deadTokens, detail: "many", since: fixture.clock.now)
+            try await ports.park(platform.key, many)
+            #expect(try await ports.settle(Settlement(batches[0], all: .gone, deadTokens: [dead])))
+            #expect(try await fixture.devices(.active) == [device.key])
+            try await ports.resume(platform.key)
+            // Who was parked before does not park what was resumed.
+            let late = Settlement(batches[1], all: .gone).parking(.init(many, of: platform))
+            #expect(try await ports.settle(late))
+            #expect(try await ports.platform(platform.key)?.parked == nil)
+        }
+    }
+
+    @Test(arguments: Engine.withModel)
     func `a verdict on an earlier token spares its device`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let device = try await fixture.register("old")

@@ -55,6 +55,22 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a zone that nobody knows is that of the user`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let town = PacedTown(fixture)
+            fixture.clock.advance(to: try Instant("2026-06-01T12:00:00Z", field: ""))
+            let profile = UserProfile(stored: nil, timeZone: "Asia/Tokyo", attributes: [:])
+            _ = try await fixture.store.setUser("eva", of: fixture.application.key) { _ in profile }
+            _ = try await town.register("a", zone: "GMT+09:00", user: "eva")
+            let abroad = try await town.register("b", zone: "Europe/Vienna", user: "eva")
+            try await town.edit(quietHours: #"{"from":"20:00","to":"08:00","then":"skip"}"#)
+            let push = try await town.send()
+            try await town.deliver()
+            #expect(town.told(push) == [abroad])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a user's phones share a cap, codes do not count`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let town = PacedTown(fixture)
@@ -116,23 +132,34 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases)
-    func `a throttled push tells so many devices a minute`(engine: Engine) async throws {
+    /// A server that starts anew releases no step that waits.
+    @Test(
+        arguments: Engine.allCases,
+        [(1, 60, [10, 20, 25, 25]), (4, 60, [8, 16, 24, 25]), (8, 60, [8, 16, 24, 25]), (12, 6, [1, 2, 3, 4])])
+    func `a throttled push tells so many devices a minute`(
+        engine: Engine, plan: (platforms: Int, perMinute: Int, told: [Int])
+    ) async throws {
         try await TestStore.play(on: engine) { fixture in
             let town = PacedTown(fixture)
             fixture.clock.advance(to: try Instant("2026-06-01T12:00:00Z", field: ""))
-            for number in 0..<25 { _ = try await town.register("\(number)") }
-            let push = try await town.send(perMinute: 60)
+            var platforms = [fixture.platform]
+            while platforms.count < plan.platforms {
+                platforms.append(try await fixture.ports.create(.of(fixture.application)))
+            }
+            for number in 0..<25 { try await fixture.register("\(number)", on: platforms[number % plan.platforms]) }
+            let push = try await town.send(perMinute: plan.perMinute)
             var counts: [Int] = []
-            for _ in 0..<4 {
+            for _ in plan.told {
+                try await town.deliver()
+                _ = try await (fixture.store as? SQLiteStore)?.takeOver()
                 try await town.deliver()
                 counts.append(town.told(push).count)
                 #expect(try await fixture.store.damagedFanOutCount() == 0, "the rest waits, and is not damaged")
-                #expect(try await fixture.store.damagedPushes(limit: 9).isEmpty)
+                #expect(try await fixture.store.damagedPushes(of: [fixture.application.key], limit: 9).isEmpty)
                 fixture.clock.advance(by: .seconds(10))
             }
-            #expect(counts == [10, 20, 25, 25])
-            #expect(try await fixture.counts(of: push) == [.accepted: 25])
+            #expect(counts == plan.told)
+            #expect(try await fixture.counts(of: push) == [.accepted: counts.last ?? 0])
         }
     }
 }

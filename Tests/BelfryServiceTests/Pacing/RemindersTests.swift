@@ -73,6 +73,14 @@ import Testing
             _ = try await server.store.record([event], on: platforms[number == 1 ? 1 : 0], lateMax: .seconds(86_400))
         }
 
+        /// Updates a push, delivers that, and returns its receipt.
+        func update(_ receipt: String, _ fields: String = "") async throws -> String {
+            let reply = try await server.send(
+                .post, "pushes/\(receipt)/update", #"{"message":{"body":"Colder"}\#(fields)}"#)
+            try await run()
+            return try #require(reply["receipt_id"]?.stringValue, "\(reply)")
+        }
+
         func schedule(of receipt: String) async throws -> TestAnswer {
             let shown = try await server.send(.get, "pushes/\(receipt)")
             let id = try #require(shown["reminders"]?["schedule_id"]?.stringValue, "\(shown)")
@@ -97,6 +105,7 @@ import Testing
         try await fixture.open(3, reminder.receiptID.lowercased)
         #expect(try await fixture.run(after: .seconds(600)) == [2])
         #expect(try await fixture.run(after: .seconds(600)) == [2])
+        #expect(try await fixture.pushes().last?.expiresAt == fixture.server.clock.now + .seconds(600))
         let schedule = try await fixture.schedule(of: receipt)
         #expect(schedule["state"] == .string("sent") && schedule["reminders"]?["receipt_id"] == .string(receipt))
         guard case .array(let history)? = schedule["history"] else { return #expect(Bool(false), "\(schedule)") }
@@ -125,6 +134,15 @@ import Testing
         #expect(try await fixture.run(after: .seconds(600)) == [0, 1, 3])
     }
 
+    @Test func `a reminder goes to nobody who waits for the push`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.push()
+        let told = fixture.devices[1].key
+        try await fixture.server.store.deliver { _, device in device == told ? .accepted : nil }
+        // The reminder goes to one, and the push to the others.
+        #expect(try await fixture.run(after: .seconds(600)) == [0, 1, 2, 3])
+    }
+
     @Test func `missed reminders are one`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.push(#""reminders":{"every":"PT10M","times":5}"#)
@@ -134,18 +152,29 @@ import Testing
         #expect(try await fixture.pushes().count == 3)
     }
 
-    @Test func `a cancelled, updated or retracted push reminds nobody`() async throws {
-        for path in ["cancel", "retract", "update"] {
-            let fixture = try await Fixture()
-            let receipt = try await fixture.push()
-            try await fixture.run()
-            let body = path == "update" ? #"{"message":{"body":"Colder"}}"# : nil
-            let reply = try await fixture.server.send(.post, "pushes/\(receipt)/\(path)", body)
-            #expect(200..<300 ~= reply.status, "\(reply)")
-            try await fixture.run()
-            #expect(try await fixture.schedule(of: receipt)["state"] == .string("cancelled"), "\(path)")
-            #expect(try await fixture.run(after: .seconds(3_600)) == [], "\(path)")
+    enum Named: CaseIterable { case push, itsReminder, firstOfRow }
+
+    @Test(arguments: ["cancel", "retract", "update"], Named.allCases)
+    func `a cancelled, updated or retracted push reminds nobody`(path: String, named: Named) async throws {
+        let fixture = try await Fixture()
+        var reminded = try await (named == .firstOfRow ? fixture.push(#""kind":"any""#) : fixture.push())
+        var receipt = reminded
+        try await fixture.run()
+        switch named {
+        case .push: break
+        case .itsReminder:
+            try await fixture.run(after: .seconds(600))
+            receipt = try #require(try await fixture.pushes().last).receiptID.lowercased
+        case .firstOfRow:
+            reminded = try await fixture.update(reminded)
+            reminded = try await fixture.update(reminded, #","reminders":{"every":"PT10M","times":3}"#)
         }
+        let body = path == "update" ? #"{"message":{"body":"Colder"}}"# : nil
+        let reply = try await fixture.server.send(.post, "pushes/\(receipt)/\(path)", body)
+        #expect(200..<300 ~= reply.status, "\(reply)")
+        try await fixture.run()
+        #expect(try await fixture.schedule(of: reminded)["state"] == .string("cancelled"))
+        #expect(try await fixture.run(after: .seconds(3_600)) == [])
     }
 
     @Test(arguments: ["cancel", "retract", "update"], [false, true])
@@ -256,22 +285,23 @@ import Testing
         #expect(shown["unless_sent"]?["kind"] == .string("report"))
     }
 
-    @Test func `an alarm for once looks at every kind`() async throws {
-        for isSent in [false, true] {
-            let fixture = try await Fixture()
-            let time = fixture.server.clock.now + .seconds(3_600)
-            let made = try await fixture.send(
-                .post, "pushes",
-                #"{"message":{"body":"Silence"},"target":{"topics":["oncall"]},"send_at":"\#(time.text)","unless_sent":{"within":"PT2H"}}"#
-            )
-            let id = try #require(made["schedule_id"]?.stringValue, "\(made)")
-            if isSent {
-                _ = try await fixture.push(#""kind":"any""#)
-                try await fixture.run()
-            }
-            #expect(try await fixture.run(after: .seconds(3_600)).isEmpty == isSent)
-            let state = try await fixture.send(.get, "schedules/\(id)")["state"]
-            #expect(state == .string(isSent ? "not_needed" : "sent"))
+    /// The answer of all devices to another push; nil for no such push.
+    @Test(arguments: [nil, .accepted, .unknown, .skipped(.cancelled), .skipped(.quietHours)] as [Answer?])
+    func `an alarm for once looks at every kind`(answer: Answer?) async throws {
+        let fixture = try await Fixture()
+        let time = fixture.server.clock.now + .seconds(3_600)
+        let made = try await fixture.send(
+            .post, "pushes",
+            #"{"message":{"body":"Silence"},"target":{"topics":["oncall"]},"send_at":"\#(time.text)","unless_sent":{"within":"PT2H"}}"#
+        )
+        let id = try #require(made["schedule_id"]?.stringValue, "\(made)")
+        if let answer {
+            _ = try await fixture.push(#""kind":"any""#)
+            try await fixture.server.store.deliver { _, _ in answer }
         }
+        try await fixture.release(after: .seconds(3_600))
+        let isSent = answer == .accepted || answer == .unknown
+        let state = try await fixture.send(.get, "schedules/\(id)")["state"]
+        #expect(state == .string(isSent ? "not_needed" : "sent"))
     }
 }

@@ -32,6 +32,10 @@ import Testing
         (#"{"title":"t","custom":{"android":{"collapse_key":"n"},"android-fcm":{"x":1}}}"#, firstID, firstID, firstID),
         (#"{"body":"b","custom":{"android":{"collapse_key":"n"}}}"#, firstID, firstID, firstID),
         (#"{"body":"b","custom":{"web":{"tag":"own"}}}"#, firstID, firstID, "own"),
+        (
+            #"{"body":"b","template":true,"values":{"n":7},"custom":{"web":{"tag":"o{{values.n}}"}}}"#, firstID,
+            firstID, "o7"
+        ),
     ])
     func `each platform shows a push under one id`(json: String, apple: String, android: String, web: String) throws {
         let followed = FollowedPush(Self.first, try Self.content(json))
@@ -127,6 +131,17 @@ import Testing
             try kinds(#"{"body":"b","collapse_key":"k"}"#) { $0.isRemoved($1, on: $2) } == [
                 "ios", "android-fcm", "web", "ios-fcm", "web-fcm",
             ])
+        let keyed =
+            #"{"title":"t","template":true,"custom":{"web":{"tag":"o{{user.id}}"},"android":{"collapse_key":"o{{user.id}}"}}}"#
+        #expect(try kinds(keyed) { $0.isReplaced($1, on: $2) } == ["ios", "ios-fcm"])
+        var content = try Self.content(keyed)
+        content.pacing.reminders = try Reminders(
+            JSONValue(json: #"{"every":"PT10M","times":3}"#.utf8), field: "reminders")
+        let fault = #expect(throws: InvalidInput.self) {
+            try PushRequest.reminding(
+                of: Self.first, content, as: PushRequest(content: content, target: .everyone), in: .normal)
+        }
+        #expect(fault?.field == "reminders")
         let background = #"{"apns":{"type":"background","payload":{"aps":{"content-available":1}}},"data":{"a":1}}"#
         #expect(try kinds(background) { $0.isRemoved($1, on: $2) } == ["android-fcm", "web", "web-fcm"])
     }

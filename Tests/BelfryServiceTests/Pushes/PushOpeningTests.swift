@@ -71,5 +71,14 @@ import Testing
         let file = try await browser.get("\(path)/report.csv")
         #expect(file.contains("\"language\",\"\("fr-CA".asLanguage)\",\"1\",\"opened\"\r\n"))
         #expect(file.text.split(separator: "\r\n").count { $0.hasPrefix("\"opened\",") } == 3)
+        dashboard.clock.advance(by: .seconds(60))
+        let again = AnalyticsEvent(
+            kind: .opened, time: dashboard.clock.now, device: contents.device.uuid,
+            receiptID: contents.push.receiptID)
+        #expect(try await store.record([again], on: contents.platform, lateMax: .seconds(86_400)).counted == 1)
+        let figures = PushFigures(
+            try #require(try await store.receipt(contents.push.receiptID)),
+            try await store.counts(of: contents.push.key), try await store.reporters(of: contents.push.key), [:])
+        #expect(figures.opened == 1)
     }
 }

@@ -49,6 +49,15 @@ import Testing
         }
     }
 
+    /// The last clocks come to nine at 21:00 UTC.
+    @Test(arguments: [LocalDelivery.Past.send, .nextDay])
+    func `a time past everywhere is refused after five minutes`(past: LocalDelivery.Past) throws {
+        let last = try delivery("2026-12-24T09:00", past: past, madeAt: "2026-12-24T21:05:00Z")
+        #expect(try last.first() >= last.madeAt)
+        let late = try delivery("2026-12-24T09:00", past: past, madeAt: "2026-12-24T21:05:01Z")
+        #expect(throws: InvalidInput.self) { try late.first() }
+    }
+
     @Test(arguments: Engine.allCases)
     func `invented zones crowd out no zone of the system`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
@@ -129,17 +138,16 @@ import Testing
                     for device in batch.devices { sent[device, default: []].append(fixture.clock.now) }
                     _ = try await store.settle(Settlement(batch, all: .accepted))
                 }
-                // A traveller who has it goes where it is still to come, one who has not goes where it was already.
+                // A traveller who has it goes where it is still to come, one who has not goes where it was already, and others
+                // join there, or where nobody was.
                 if rounds == 14 {
                     _ = try await register(1, in: "Pacific/Honolulu")
-                    _ = try await register(10, in: "Asia/Tokyo")
+                    for (number, zone) in [(10, "Asia/Tokyo"), (103, "Asia/Tokyo"), (104, "Asia/Shanghai")] {
+                        expected[try await register(number, in: zone)] = delivery.steps.last
+                    }
                 }
             }
-            let traveller = try await register(10, in: "Asia/Tokyo")
-            for (device, time) in expected where device != traveller {
-                #expect(sent[device] == [time], "device \(device)")
-            }
-            #expect(sent[traveller]?.count == 1, "once, and not lost")
+            for (device, time) in expected { #expect(sent[device] == [time], "device \(device)") }
             let ended = try #require(try await store.schedule(schedule.key, of: fixture.application.key))
             #expect(ended.ending?.how.name == "sent")
             let runs = try await store.runs(of: schedule.key)

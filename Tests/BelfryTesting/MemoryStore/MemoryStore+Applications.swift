@@ -81,7 +81,10 @@ extension Contents {
     mutating func resume(_ platform: Key<Platform>) throws {
         try change(platform) { $0.with(parked: $0.parked, services: []) }
         guard isParked(platform) else { return }
-        try change(platform) { $0.with(parked: nil) }
+        try change(platform) {
+            let version = $0.credentialsVersion + ($0.parked?.cause == .deadTokens ? 1 : 0)
+            return $0.with($0.credentials, version: version, parked: nil)
+        }
         hasResumed = true
         releaseBatches(of: platform)
     }

@@ -108,7 +108,8 @@ extension Contents {
 
     fileprivate mutating func lease(_ key: FanOutKey, until: Instant) -> FanOut {
         guard let row = fanOuts[key] else { preconditionFailure("a due fan-out is in the table") }
-        let fanOut = row.fanOut.with(cursor: row.fanOut.cursor, attempt: row.fanOut.attempt + 1)
+        let open = fanOuts.count { $0.key.push == key.push && $0.value.lease.dueAt != nil }
+        let fanOut = row.fanOut.with(cursor: row.fanOut.cursor, attempt: row.fanOut.attempt + 1, platforms: open)
         fanOuts[key] = FanOutRow(fanOut: fanOut, lease: Lease(dueAt: until, isHeld: true))
         return fanOut
     }
@@ -118,16 +119,12 @@ extension Contents {
         guard let row = fanOuts[key], row.lease.isHeld, row.fanOut.attempt == step.fanOut.attempt else { return false }
         for devices in step.batches where !devices.isEmpty { write(devices, of: row.fanOut, now: now) }
         let cursor = step.batches.last { !$0.isEmpty }?.last ?? row.fanOut.cursor
+        let pause = step.fanOut.pause(behind: step.batches.reduce(0) { $0 + $1.count }) ?? .zero
         fanOuts[key] = FanOutRow(
             fanOut: row.fanOut.with(cursor: cursor, attempt: row.fanOut.attempt),
-            lease: Lease(dueAt: step.isLast ? nil : now + pause(behind: step)))
+            lease: Lease(dueAt: step.isLast ? nil : now + pause))
         settleIfDone(key.push, now: now)
         return true
-    }
-
-    private func pause(behind step: FanOutStep) -> Duration {
-        let open = fanOuts.count { $0.key.push == step.fanOut.pushKey && $0.value.lease.dueAt != nil }
-        return step.fanOut.pause(behind: step.batches.reduce(0) { $0 + $1.count }, sharing: open) ?? .zero
     }
 
     mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
@@ -202,13 +199,14 @@ extension Contents {
 
     fileprivate func recipient(_ key: Key<Device>) -> Recipient? {
         guard let device = devices[key], device.isActive, let token = device.token else { return nil }
-        return Recipient(device: key, token: token)
+        return Recipient(device: key, token: token, registeredAt: device.registeredAt)
     }
 
     fileprivate mutating func pace(_ request: PacingRequest, now: Instant) -> [Key<Device>: PacingVerdict] {
         let paced = request.devices.map { key in
             PacedDevice(
-                key: key, userID: devices[key]?.customUserID, timeZone: deviceDetails[key]?.timeZone, quietHours: nil)
+                key: key, userID: devices[key]?.customUserID,
+                timeZones: [deviceDetails[key]?.timeZone].compactMap(\.self), quietHours: nil)
         }
         return request.verdicts(on: paced, request.quiet(paced, at: now), counting: &capUses, at: now)
     }
@@ -265,11 +263,11 @@ extension Contents {
         batches[key]?.retryTimes = settlement.waitEnds
         batches[key]?.history += settlement.note?.line ?? ""
         if !settlement.counts.isEmpty { batches[key]?.answeredAt = row.answeredAt ?? now }
-        for deadToken in settlement.deadTokens {
-            deactivate(deadToken)
-        }
-        for move in settlement.moves { relocate(move, now: now) }
         if let parkRequest = settlement.parkRequest { park(batch.platformKey, parkRequest, now: now) }
+        if platforms[batch.platformKey]?.parked?.cause != .deadTokens {
+            for deadToken in settlement.deadTokens { deactivate(deadToken) }
+            for move in settlement.moves { relocate(move, now: now) }
+        }
         settleIfDone(batch.pushKey, now: now)
         return true
     }
@@ -326,10 +324,10 @@ extension Contents {
 }
 
 extension FanOut {
-    func with(cursor: Key<Device>?, attempt: Int64) -> FanOut {
+    func with(cursor: Key<Device>?, attempt: Int64, platforms: Int = 1) -> FanOut {
         FanOut(
             pushKey: pushKey, platformKey: platformKey, lane: lane, audience: audience, cursor: cursor,
-            attempt: attempt, isCancelled: isCancelled, perMinute: perMinute)
+            attempt: attempt, isCancelled: isCancelled, perMinute: perMinute, platforms: platforms)
     }
 }
 

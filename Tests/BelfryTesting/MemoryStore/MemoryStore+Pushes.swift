@@ -51,7 +51,7 @@ extension Contents {
         let push = new.accepted(as: nextKey(), at: now)
         pushes[push.key] = PushRow(push: push)
         pushes[push.key]?.unknownDevices = new.unknownDevices
-        for platform in new.platformKeys {
+        for (place, platform) in new.platformKeys.enumerated() {
             let fanOut = FanOut(
                 pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
                 attempt: 0, perMinute: push.content.pacing.perMinute)
@@ -59,7 +59,9 @@ extension Contents {
                 if let devices = placed[platform] { write(devices, of: fanOut, now: now) }
                 continue
             }
-            fanOuts[FanOutKey(push: push.key, platform: platform)] = FanOutRow(fanOut: fanOut, lease: Lease(dueAt: now))
+            let start = push.content.pacing.start(of: place, among: new.platformKeys.count)
+            fanOuts[FanOutKey(push: push.key, platform: platform)] = FanOutRow(
+                fanOut: fanOut, lease: Lease(dueAt: now + start))
         }
         settleIfDone(push.key, now: now)
         return push

@@ -81,7 +81,7 @@ struct Verdict {
     }
 
     private static func holder(of device: Device) -> Int64 {
-        PacedDevice(key: device.key, userID: device.customUserID, timeZone: nil, quietHours: nil).holder
+        PacedDevice(key: device.key, userID: device.customUserID, timeZones: [], quietHours: nil).holder
     }
 
     /// Users whose devices were sent more pushes within a day than a cap allows.
