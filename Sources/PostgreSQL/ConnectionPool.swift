@@ -4,8 +4,8 @@ import Synchronization
 /// A few connections, each with a thread of its own, on which all work with it is done.
 ///
 /// A connection is opened when it is first needed, and again when it broke. Work that met a broken connection throws:
-/// the caller decides whether to repeat it, see `PostgresError.isOfConnection`. While no connection can be opened, all
-/// waiting work throws too.
+/// the caller decides whether to repeat it, see `PostgresError.isOfConnection`. While none is open and none can be opened,
+/// all waiting work throws too.
 ///
 /// ```swift
 /// let pool = ConnectionPool(ConnectionOptions("postgres:///shop"), size: 4)
@@ -20,6 +20,8 @@ public final class ConnectionPool: Sendable {
     private let queue = Mutex(Queue())
     /// Signalled once for each job, and once for each thread that should end.
     private let wakeSignal = DispatchSemaphore(value: 0)
+    /// Signalled once for each thread that may rest when the pool is closed.
+    private let closeSignal = DispatchSemaphore(value: 0)
     private let size: Int
 
     private struct Queue {
@@ -109,7 +111,7 @@ public final class ConnectionPool: Sendable {
                 return queue.farewell == nil || !isFirst
             }
             if isDone { return continuation.resume() }
-            for _ in 0..<size { wakeSignal.signal() }
+            for signal in [wakeSignal, closeSignal] { for _ in 0..<size { signal.signal() } }
         }
     }
 
@@ -176,8 +178,7 @@ public final class ConnectionPool: Sendable {
                 if !run(job, on: open) { keep(nil) }
             } catch {
                 keep(nil)
-                job.fail(error)
-                failThoseWaiting(error)
+                putOff(job, error)
             }
         }
         keep(nil)
@@ -188,10 +189,18 @@ public final class ConnectionPool: Sendable {
         farewell?()
     }
 
-    /// Without a connection, the waiting callers would get the same error later, each after an attempt of its own.
-    private func failThoseWaiting(_ error: any Error) {
-        let waiting = queue.withLock { $0.connected == 0 ? $0.takeAll() : [] }
-        for job in waiting { job.fail(error) }
+    /// Leaves the job to the threads that have a connection, and rests. Where there are none, the waiting callers would get the
+    /// same error later, each after an attempt of its own.
+    private func putOff(_ job: Job, _ error: any Error) {
+        let failed = queue.withLock { queue -> [Job] in
+            guard queue.connected > 0 else { return [job] + queue.takeAll() }
+            queue.jobs.insert(job, at: queue.first)
+            return []
+        }
+        for job in failed { job.fail(error) }
+        guard failed.isEmpty else { return }
+        wakeSignal.signal()
+        _ = closeSignal.wait(timeout: .now() + .seconds(1))
     }
 
     /// Returns whether the connection can be used again.

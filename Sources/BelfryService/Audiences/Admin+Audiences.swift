@@ -33,14 +33,12 @@ extension Admin {
             let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.sample(of: draft, atMost: body.limit)
             }
-            var json = JSONWriter()
-            json.object { json in
+            return .object { json in
                 json.array("devices", devices) { json, found in
                     json.object { $0.device(found.device, on: found.platform) }
                 }
                 json.string("where", target.expression?.text)
             }
-            return Response(json: json.buffer)
         }
     }
 
@@ -73,8 +71,7 @@ extension Admin {
                 }
                 return try named.checked(channels: nil)
             }
-            guard let expression else { throw InvalidInput.missing("where") }
-            return Target(expression)
+            return Target(try expression.given(as: "where"))
         }
     }
 

@@ -78,15 +78,9 @@ extension Admin {
             }
         }
 
-        func requiredName() throws(InvalidInput) -> String {
-            guard let name else { throw InvalidInput.missing("name") }
-            return try Segment.checked(name: name)
-        }
+        func requiredName() throws(InvalidInput) -> String { try Segment.checked(name: name.given(as: "name")) }
 
-        func requiredExpression() throws(InvalidInput) -> AudienceExpression {
-            guard let expression else { throw InvalidInput.missing("where") }
-            return expression
-        }
+        func requiredExpression() throws(InvalidInput) -> AudienceExpression { try expression.given(as: "where") }
     }
 
     package struct SegmentsReply: Codable, Sendable {

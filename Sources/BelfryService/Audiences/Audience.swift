@@ -64,13 +64,16 @@ package enum SentPart: String, Sendable, Hashable {
     case there
     /// Devices that the push went to, or goes to.
     case told
+    /// Devices that the push went to.
+    case reached
 
     /// - Parameter answer: nil for one that cannot be read.
     package func includes(_ answer: Answer?) -> Bool {
         switch answer {
-        case .accepted, .unknown, .pending: true
+        case .accepted, .unknown: true
+        case .pending: self != .reached
         case .gone, .skipped(.inactive), .skipped(.missing), .skipped(.cancelled), nil: self == .all
-        case .expired, .skipped, .refused: self != .told
+        case .expired, .skipped, .refused: self == .all || self == .there
         }
     }
 }

@@ -234,11 +234,9 @@ extension AudienceExpression {
             throw InvalidInput(field: field, "has to be an array, it is \(value.typeName)\(isMeant)")
         }
         guard !elements.isEmpty else { throw InvalidInput(field: field, "is empty") }
-        var parts: [AudienceExpression] = []
-        for (index, element) in elements.enumerated() {
-            parts.append(try Self(element, "\(field)[\(index)]", depth: depth + 1))
+        return try elements.enumerated().map { (index, element) throws(InvalidInput) in
+            try Self(element, "\(field)[\(index)]", depth: depth + 1)
         }
-        return parts
     }
 
     /// The words that begin an expression in an object with other names.
@@ -307,29 +305,25 @@ enum AudienceReader {
         switch name {
         case "topic": return .topics(try Topic.normalized(values, field: field).withoutRepeats)
         case "user":
-            var ids: [String] = []
-            for value in values { ids.append(try value.asName(field: field)) }
+            let ids = try values.map { (value) throws(InvalidInput) in try value.asName(field: field) }
             return .users(ids.withoutRepeats)
         case "platform":
-            var kinds: [PlatformKind] = []
-            for value in values { kinds.append(try PlatformKind(value, field: field)) }
-            return .platforms(kinds)
+            return .platforms(
+                try values.map { (value) throws(InvalidInput) in try PlatformKind(value, field: field) })
         case "geofence":
-            var keys: [Key<Geofence>] = []
-            for value in values {
+            let keys = try values.map { (value) throws(InvalidInput) -> Key<Geofence> in
                 guard let id = Int64(value), id > 0 else {
                     throw InvalidInput(field: field, "is '\(value.prefix(64))', which is no id of a geofence")
                 }
-                keys.append(Key(id))
+                return Key(id)
             }
             return .geofences(keys.withoutRepeats)
         default:
-            var uuids: [UUID] = []
-            for value in values {
+            let uuids = try values.map { (value) throws(InvalidInput) -> UUID in
                 guard let uuid = UUID(text: value) else {
                     throw InvalidInput(field: field, "is '\(value.prefix(64))', which is no UUID")
                 }
-                uuids.append(uuid)
+                return uuid
             }
             if let report = PushReport(rawValue: name) { return .reported(report, uuids) }
             return name == "sent" ? .sent(uuids) : .devices(uuids)
@@ -432,9 +426,7 @@ enum AudienceReader {
     private static func values(
         _ texts: [String], of property: DeviceProperty, _ field: String
     ) throws(InvalidInput) -> [UserAttribute] {
-        var values: [UserAttribute] = []
-        for text in texts { values.append(try value(.string(text), of: property, field)) }
-        return values
+        try texts.map { (text) throws(InvalidInput) in try value(.string(text), of: property, field) }
     }
 
     /// A value of the type that the property has.

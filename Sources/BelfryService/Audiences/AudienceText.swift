@@ -193,7 +193,17 @@ private struct AudienceTextParser {
             guard take(")") else { throw fault("a `)` is missing") }
             return inner
         }
-        return try term()
+        terms += 1
+        guard terms <= AudienceExpression.termsMax else {
+            throw InvalidInput(field: field, "has more than \(AudienceExpression.termsMax) terms, which is the limit")
+        }
+        let start = position
+        do throws(InvalidInput) { return try term() } catch {
+            guard !error.problem.hasPrefix(Self.unreadable) else { throw error }
+            let written = String(decoding: bytes[start..<position], as: UTF8.self)
+            position = start
+            throw fault("`\(written.prefix(64))` \(error.problem)")
+        }
     }
 
     private static let named =
@@ -202,10 +212,6 @@ private struct AudienceTextParser {
         ] + AudienceReader.campaignTerms
 
     private mutating func term() throws(InvalidInput) -> AudienceExpression {
-        terms += 1
-        guard terms <= AudienceExpression.termsMax else {
-            throw InvalidInput(field: field, "has more than \(AudienceExpression.termsMax) terms, which is the limit")
-        }
         let start = position
         let name = try word()
         if name == "everyone" { return .term(.everyone) }
@@ -266,8 +272,7 @@ private struct AudienceTextParser {
         guard !property.isTime else {
             throw fault("`\(property.text)` takes a time span, such as \(property.text):P30D")
         }
-        var values: [UserAttribute] = []
-        for each in written { values.append(try value(each, of: property)) }
+        let values = try written.map { (each) throws(InvalidInput) in try value(each, of: property) }
         let term = AudienceExpression.term(.property(property, .equals(values)))
         return isNot ? .not(term) : term
     }
@@ -358,8 +363,10 @@ private struct AudienceTextParser {
         return true
     }
 
+    private static let unreadable = "cannot be read at character"
+
     private func fault(_ problem: String) -> InvalidInput {
         let place = String(decoding: bytes[..<position], as: UTF8.self).unicodeScalars.count + 1
-        return InvalidInput(field: field, "cannot be read at character \(place): \(problem)")
+        return InvalidInput(field: field, "\(Self.unreadable) \(place): \(problem)")
     }
 }

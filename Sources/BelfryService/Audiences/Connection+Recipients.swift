@@ -39,13 +39,14 @@ extension Connection {
 
     func recipients(of batches: [Batch]) throws -> [[Recipient]] {
         let ready = batches.map { batch in batch.ready.map { batch.devices[$0] } }
-        var tokens: [Key<Device>: DeviceToken] = [:]
+        var recipients: [Key<Device>: Recipient] = [:]
         try prepared(PostgresBurstStatements.tokens).each(PostgresArray(ready.joined())) { row in
-            tokens[Key(row.integer(0))] = DeviceToken(bytes: row.blob(1))
+            let device = Key<Device>(row.integer(0))
+            recipients[device] = Recipient(
+                device: device, token: DeviceToken(bytes: row.blob(1)),
+                registeredAt: Instant(milliseconds: row.integer(2)))
         }
-        return ready.map { devices in
-            devices.compactMap { device in tokens[device].map { Recipient(device: device, token: $0) } }
-        }
+        return ready.map { devices in devices.compactMap { recipients[$0] } }
     }
 }
 
@@ -80,6 +81,8 @@ enum PostgresBurstStatements {
 
     /// Looks each up in the primary key; see `PostgresDeviceStatements`.
     static let tokens = """
-        SELECT id, token /* tokens.among */ FROM device WHERE id = ANY ($1) AND reach + 0 > 0 ORDER BY id
+        SELECT id, token, registered_at_ms /* tokens.among */ FROM device
+         WHERE id = ANY ($1) AND reach + 0 > 0
+         ORDER BY id
         """
 }

@@ -59,7 +59,10 @@ extension Database {
             let key = Key<Device>(row.integer(0))
             while next < ready.count, ready[next] < key { next += 1 }
             guard next < ready.count, ready[next] == key else { return }
-            recipients.append(Recipient(device: key, token: DeviceToken(bytes: row.blob(1))))
+            recipients.append(
+                Recipient(
+                    device: key, token: DeviceToken(bytes: row.blob(1)),
+                    registeredAt: Instant(milliseconds: row.integer(2))))
         }
         return recipients
     }
@@ -67,17 +70,21 @@ extension Database {
     private func recipients(oneByOne ready: [Key<Device>]) throws -> [Recipient] {
         let statement = try prepared(SQLiteTokenStatements.one)
         return try ready.compactMap { key in
-            try statement.first(key) { Recipient(device: key, token: DeviceToken(bytes: $0.blob(0))) }
+            try statement.first(key) { row in
+                Recipient(
+                    device: key, token: DeviceToken(bytes: row.blob(0)),
+                    registeredAt: Instant(milliseconds: row.integer(1)))
+            }
         }
     }
 }
 
 enum SQLiteTokenStatements {
     static let slice = """
-        SELECT id, token /* tokens.slice */ FROM device
+        SELECT id, token, registered_at_ms /* tokens.slice */ FROM device
          WHERE id BETWEEN ?1 AND ?2 AND reach > 0
          ORDER BY id
         """
 
-    static let one = "SELECT token /* tokens.one */ FROM device WHERE id = ?1 AND reach > 0"
+    static let one = "SELECT token, registered_at_ms /* tokens.one */ FROM device WHERE id = ?1 AND reach > 0"
 }

@@ -111,7 +111,7 @@ enum DeviceReportMigration: SchemaMigration {
 
                 -- Goes with the counts of geofences, and may outlive what it is about, as they may.
                 CREATE TABLE geofence_report (
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     geofence_id \(.bigint) NOT NULL,
                     platform_id \(.bigint) NOT NULL,
                     block \(.bigint) NOT NULL,

@@ -45,6 +45,11 @@ extension AudienceExpression {
     /// The names of the campaigns in it.
     var campaigns: [String] { terms.compactMap { if case .campaign(_, let name) = $0 { name } else { nil } } }
 
+    /// The names of the topics in it.
+    var topics: [String] {
+        terms.flatMap { term -> [String] in if case .topics(let names) = term { names } else { [] } }
+    }
+
     /// The expression with segments in the place of their names.
     func replacing(_ segments: [String: AudienceExpression]) -> AudienceExpression {
         replacing { term in if case .segment(let name) = term { segments[name] } else { nil } }
@@ -266,7 +271,7 @@ enum SegmentMigration: SchemaMigration {
                 -- `expression` is an audience expression in JSON; see `AudienceExpression`.
                 CREATE TABLE segment (
                     id \(.key),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     name text \(postgres: "COLLATE \"C\"") NOT NULL,
                     expression text NOT NULL,
                     version \(.bigint) NOT NULL CHECK (version > 0),
@@ -276,7 +281,7 @@ enum SegmentMigration: SchemaMigration {
                 CREATE UNIQUE INDEX segment_name ON segment (application_id, name);
 
                 CREATE TABLE segment_version (
-                    segment_id \(.bigint) NOT NULL REFERENCES segment (id),
+                    segment_id \(.bigint) NOT NULL REFERENCES segment (id) ON DELETE CASCADE,
                     version \(.bigint) NOT NULL,
                     expression text NOT NULL,
                     replaced_at_ms \(.bigint) NOT NULL,
@@ -285,7 +290,7 @@ enum SegmentMigration: SchemaMigration {
 
                 -- The number of devices at some time of a day; `margin` where it was estimated.
                 CREATE TABLE segment_point (
-                    segment_id \(.bigint) NOT NULL REFERENCES segment (id),
+                    segment_id \(.bigint) NOT NULL REFERENCES segment (id) ON DELETE CASCADE,
                     day_ms \(.bigint) NOT NULL,
                     devices \(.bigint) NOT NULL,
                     margin \(.bigint),

@@ -73,7 +73,7 @@ struct SegmentPages {
     }
 
     /// Such as `2 segments, 1 schedule`.
-    private static func words(_ users: [SegmentUser]) -> String {
+    static func words(_ users: [SegmentUser]) -> String {
         let counts = Dictionary(grouping: users, by: \.kind).mapValues(\.count).sorted { $0.key < $1.key }
         return counts.map { "\($0.value) \($0.key)\($0.value == 1 ? "" : "s")" }.joined(separator: ", ")
     }
@@ -96,7 +96,7 @@ struct SegmentPages {
     private static func editForm(_ segment: Segment, _ application: Application) -> Form {
         var form = Form(segment.address(in: application), "Save", [expressionField(segment.expression.text)])
         form.others = [counting]
-        return form.guarded(by: "\(segment.version)")
+        return form.guarded(by: "\(segment.key)-\(segment.version)")
     }
 
     private static func expressionField(_ text: String = "") -> Field {
@@ -145,11 +145,8 @@ struct SegmentPages {
     // MARK: One segment
 
     private func segment(_ visit: DashboardRequest, _ application: Application) async throws -> Segment {
-        guard
-            let segment = try await visit.services.store.segment(
-                named: visit.text("segment").asName, of: application.key)
-        else { throw APIError.none("segment") }
-        return segment
+        try await visit.services.store.segment(named: visit.text("segment").asName, of: application.key)
+            .orMissing("segment")
     }
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {

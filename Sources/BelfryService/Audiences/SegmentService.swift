@@ -98,13 +98,13 @@ package struct SegmentService: Sendable {
 }
 
 extension Store {
-    /// The segments, waiting schedules and drafts of campaigns with an expression that fulfils a condition.
+    /// The segments, waiting schedules and drafts of campaigns whose audience fulfils a condition.
     func users(
         in application: Key<Application>, where isMeant: @escaping @Sendable (AudienceExpression) -> Bool
     ) async throws -> [SegmentUser] {
         let segments = try await segments(of: application).filter { isMeant($0.expression) }
         let schedules = try await schedules(of: application, limit: 100) {
-            $0.pushRequest.target.expression.map(isMeant) ?? false
+            isMeant($0.pushRequest.target.asExpression)
         }
         let campaigns = try await drafts(of: application) { $0.expressions.contains(where: isMeant) }
         return segments.map { .segment($0) } + schedules.map { .schedule($0) } + campaigns.map { .campaign($0) }

@@ -19,7 +19,7 @@ package struct Target: Sendable, Hashable {
     package var local: LocalDelivery?
 
     /// Every device of the application.
-    package static let everyone = Target(platforms: nil, isInteractiveOnly: false)
+    package static let everyone = Target(unchecked: nil)
 
     /// Takes names as they were sent; throws on the first that is invalid, and past the limits.
     ///
@@ -46,7 +46,7 @@ package struct Target: Sendable, Hashable {
     }
 
     package init(_ expression: AudienceExpression, isInteractiveOnly: Bool = false, fixesSegments: Bool = false) {
-        self.init(platforms: nil, isInteractiveOnly: isInteractiveOnly)
+        self.init(unchecked: nil, isInteractiveOnly: isInteractiveOnly)
         self.expression = expression
         self.fixesSegments = fixesSegments
     }
@@ -62,15 +62,10 @@ package struct Target: Sendable, Hashable {
         return names
     }
 
-    private init(platforms: [PlatformKind]?, isInteractiveOnly: Bool) {
-        self.init(
-            unchecked: nil, topics: [], customUserIDs: [], platforms: platforms, isInteractiveOnly: isInteractiveOnly)
-    }
-
     /// Creates a value that was validated before.
     init(
-        unchecked devices: [UUID]?, topics: [String], customUserIDs: [String], platforms: [PlatformKind]?,
-        isInteractiveOnly: Bool
+        unchecked devices: [UUID]?, topics: [String] = [], customUserIDs: [String] = [],
+        platforms: [PlatformKind]? = nil, isInteractiveOnly: Bool = false
     ) {
         self.devices = devices
         self.topics = topics

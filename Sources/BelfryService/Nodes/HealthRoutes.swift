@@ -54,8 +54,7 @@ package struct HealthRoutes: Sendable {
         _ status: HTTPResponse.Status, _ word: String, _ faults: [HealthFault], withReasons: Bool = false,
         _ notices: [String]? = nil
     ) -> Response {
-        var json = JSONWriter()
-        json.object { json in
+        .object(status: status, headers: [.cacheControl: "no-store"]) { json in
             json.string("status", word)
             json.array("faults", faults) { json, fault in
                 json.object { json in
@@ -65,6 +64,5 @@ package struct HealthRoutes: Sendable {
             }
             if let notices, !notices.isEmpty { json.strings("notices", notices) }
         }
-        return Response(status: status, json: json.buffer, headers: [.cacheControl: "no-store"])
     }
 }

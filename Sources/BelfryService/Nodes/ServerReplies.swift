@@ -50,11 +50,6 @@ extension Admin {
         let lines: [Line]
         @OrNull var next_cursor: String?
 
-        init(lines: [Line], next_cursor: String?) {
-            self.lines = lines
-            _next_cursor = OrNull(wrappedValue: next_cursor)
-        }
-
         struct Line: Codable, Sendable {
             let time: String
             let level: String

@@ -153,9 +153,7 @@ extension Admin {
         func identity() throws(InvalidInput) -> PlatformIdentity { try PlatformIdentity(uuid: uuid, secret: secret) }
 
         func required() throws(InvalidInput) -> (PlatformKind, Platform.Mode?, Name) {
-            guard let kind else { throw InvalidInput.missing("type") }
-            guard let name else { throw InvalidInput.missing("name") }
-            return (kind, mode, name)
+            (try kind.given(as: "type"), mode, try name.given(as: "name"))
         }
     }
 

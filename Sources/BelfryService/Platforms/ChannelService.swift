@@ -73,8 +73,9 @@ package struct ChannelService: Sendable {
             guard let platform = platforms.first, platforms.count == 1 else {
                 throw InvalidInput(
                     field: field,
-                    "are those of a platform of type \(kind.rawValue), of which the app has \(platforms.count); "
-                        + "with more than one, name them by their device_uuid in target.devices")
+                    "are those of a platform of type \(kind.rawValue), of which the app has "
+                        + (platforms.isEmpty
+                            ? "none" : "\(platforms.count): name them by their device_uuid in target.devices"))
             }
             do {
                 devices.append(try await device(of: channel, on: platform).uuid)

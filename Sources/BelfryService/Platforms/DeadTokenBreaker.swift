@@ -23,7 +23,7 @@ package struct DeadTokenBreaker: Sendable, Hashable {
     /// The counts are halved at four times `answersMin`, so that the share is that of the recent past.
     package mutating func observe(_ settlement: Settlement) -> String? {
         answers += settlement.counts.reduce(0) { $1.key == .skippedInactive ? $0 : $0 + $1.value }
-        deadTokens += settlement.deadTokens.count
+        deadTokens += settlement.deactivations
         guard answers >= answersMin else { return nil }
         let share = Double(deadTokens) / Double(answers)
         guard share <= shareMax else {
@@ -41,18 +41,34 @@ extension Answer {
     fileprivate static let skippedInactive = Answer.skipped(.inactive)
 }
 
-/// One dead-token breaker for each platform that had a batch lately.
+/// One dead-token breaker for each platform that had a batch lately, and each version of its credentials.
 final class DeadTokenBreakers: Sendable {
+    private struct Watch {
+        let version: Int64
+        var breaker: DeadTokenBreaker
+        var trip: (at: Instant, words: String)?
+    }
+
     private let prototype: DeadTokenBreaker
-    private let breakers = Mutex<[Key<Platform>: DeadTokenBreaker]>([:])
+    private let watches = Mutex<[Key<Platform>: Watch]>([:])
 
     init(prototype: DeadTokenBreaker) { self.prototype = prototype }
 
-    /// Returns the settlement, or one that parks the platform instead of deactivating devices.
-    func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
+    /// Returns the settlement, or one that parks the platform instead of deactivating devices. A batch that was under way when the
+    /// breaker tripped is not counted: it parks as well.
+    func observe(
+        _ settlement: Settlement, on platform: Platform, claimedAt: Instant, at now: Instant
+    ) -> Settlement {
         guard !settlement.counts.isEmpty, !platform.kind.hasFleetingTokens else { return settlement }
-        let words = breakers.withLock { breakers in
-            breakers[settlement.batch.platformKey, default: prototype].observe(settlement)
+        let words = watches.withLock { watches -> String? in
+            let version = platform.credentialsVersion
+            var watch = watches[platform.key] ?? Watch(version: version, breaker: prototype)
+            if watch.version < version { watch = Watch(version: version, breaker: prototype, trip: watch.trip) }
+            if let trip = watch.trip, claimedAt <= trip.at { return trip.words }
+            let words = watch.breaker.observe(settlement)
+            if let words { watch.trip = (now, words) }
+            watches[platform.key] = watch
+            return words
         }
         guard let words else { return settlement }
         return settlement.parking(

@@ -14,7 +14,8 @@ package struct Platform: Sendable, Hashable {
     package let secretHash: [UInt8]
     /// The provider's credentials, sealed by the vault. Only the provider's adapter interprets them.
     package let credentials: Sealed
-    /// Raised whenever the credentials change, so that a client built from older ones is replaced.
+    /// Raised whenever the credentials change, so that a client built from older ones is replaced, and where a platform resumes whose
+    /// devices were declared dead, so that all nodes count anew.
     package let credentialsVersion: Int64
     /// The reason why nothing is sent at present; nil while the platform works.
     package let parked: Parking?
@@ -82,11 +83,6 @@ package struct Parking: Sendable, Hashable {
         package let at: Instant
         /// The number of attempts since the platform was parked.
         package let count: Int
-
-        package init(at: Instant, count: Int) {
-            self.at = at
-            self.count = count
-        }
 
         /// The first attempt comes after half a minute; each wait doubles, up to a quarter of an hour.
         package static func wait(after count: Int) -> Duration {

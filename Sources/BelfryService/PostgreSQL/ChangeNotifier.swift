@@ -14,6 +14,8 @@ final class ChangeNotifier: Sendable {
         case due
         /// Applications or platforms have changed.
         case registryCache
+        /// Webhooks or feeds have changed.
+        case listeners
     }
 
     private static let channel = "belfry"
@@ -29,7 +31,7 @@ final class ChangeNotifier: Sendable {
 
     init(
         node: UUID, pool: ConnectionPool, connecting: ConnectionOptions, registryCache: ApplicationCache,
-        signals: WorkHints, logger: Logger
+        listeners: WebhookListeners, signals: WorkHints, logger: Logger
     ) throws {
         self.pool = pool
         self.logger = logger
@@ -39,6 +41,7 @@ final class ChangeNotifier: Sendable {
             switch event {
             case .listening:
                 registryCache.forget()
+                listeners.refresh(in: pool, logger)
                 signals.fire(.all)
             case .heard(_, let payload):
                 let parts = payload.split(separator: " ")
@@ -46,6 +49,7 @@ final class ChangeNotifier: Sendable {
                 switch Change(rawValue: String(parts[0])) {
                 case .due?: signals.fire(.all)
                 case .registryCache?: registryCache.forget()
+                case .listeners?: listeners.refresh(in: pool, logger)
                 case nil: break
                 }
             case .pooled: logger.debug("other nodes are not heard through a pooler")

@@ -212,8 +212,8 @@ package final class PostgresStore: Store {
         databaseClock = clock == nil ? DatabaseClock(now) : nil
         self.clock = clock ?? databaseClock ?? DatabaseClock(now)
         changeNotifier = try ChangeNotifier(
-            node: node, pool: pool, connecting: connecting, registryCache: registryCache, signals: signals,
-            logger: logger)
+            node: node, pool: pool, connecting: connecting, registryCache: registryCache, listeners: listeners,
+            signals: signals, logger: logger)
         maintenance =
             options.use == .serving ? PostgresMaintenance(changeNotifier: changeNotifier, logger: logger) : nil
         maintenance?.start(self)
@@ -262,7 +262,10 @@ package final class PostgresStore: Store {
         if effects.unmirrored > 0 { observer.unmirrored(effects.unmirrored) }
         quotaCounts.apply(effects.quotas)
         sharedUse.add(effects.quotas)
-        listeners.apply(effects.wanted)
+        if !effects.wanted.isEmpty {
+            listeners.apply(effects.wanted)
+            changeNotifier.notify(.listeners)
+        }
         if effects.registryChanged {
             registryCache.forget()
             changeNotifier.notify(.registryCache)

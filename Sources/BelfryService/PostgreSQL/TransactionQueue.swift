@@ -122,7 +122,6 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 extension Error {
     /// Whether it may be about one of many writes, and not about the database.
     fileprivate var mayBeOfOne: Bool {
-        guard let error = self as? PostgresError else { return true }
-        return error.isOfValues
+        (self as? PostgresError)?.isOfValues ?? true
     }
 }

@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 
 /// Reports unreadable rows, each once: a list leaves such a row out, and is requested often.
@@ -38,5 +39,29 @@ package final class DamagedRows: Sendable {
             position = last.position
         }
         return found
+    }
+}
+
+/// Logs housekeeping that was put off: as an error, once a minute, where it goes on failing.
+final class PutOffs: Sendable {
+    private let logger: Logger
+    /// When each work that fails began to, or was last logged as an error.
+    private let since = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    private static let interval = Duration.seconds(60)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func note(_ result: Result<Void, any Error>, of work: String, at now: ContinuousClock.Instant = .now) {
+        guard case .failure(let error) = result else { return since.withLock { $0[work] = nil } }
+        let isLasting = since.withLock { since in
+            let begun = since[work] ?? now
+            let isLasting = now >= begun + Self.interval
+            since[work] = isLasting ? now : begun
+            return isLasting
+        }
+        logger.log(
+            level: isLasting ? .error : .debug, "housekeeping put off",
+            metadata: ["work": "\(work)", "error": "\(error)"])
     }
 }

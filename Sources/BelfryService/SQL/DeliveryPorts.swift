@@ -368,12 +368,17 @@ package enum PushLoading: Sendable {
 package struct Recipient: Sendable {
     package let device: Key<Device>
     package let token: DeviceToken
+    /// The time of its last registration, as far as it is known.
+    package let registeredAt: Instant?
     /// The values that the push shows on this device alone; nil where all devices get the same.
     package let filling: PersonalizedValues?
 
-    package init(device: Key<Device>, token: DeviceToken, filling: PersonalizedValues? = nil) {
+    package init(
+        device: Key<Device>, token: DeviceToken, registeredAt: Instant? = nil, filling: PersonalizedValues? = nil
+    ) {
         self.device = device
         self.token = token
+        self.registeredAt = registeredAt
         self.filling = filling
     }
 }

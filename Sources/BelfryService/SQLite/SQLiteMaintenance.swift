@@ -9,19 +9,27 @@ final class SQLiteMaintenance: Sendable {
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
     private static let interval = DispatchTimeInterval.milliseconds(80)
+    private typealias Work = (name: StaticString, body: @Sendable (SQLiteWriteSession) throws -> Void)
+
+    private static let works: [Work] = [
+        ("merge", { try $0.mergeWhenQuiet() }),
+        ("applications", { _ = try ApplicationDeletion(session: $0).resume() }),
+        ("platforms", { $0.platformRest = try PlatformDeletion(session: $0).resume($0.platformRest) }),
+        ("topics", { try TopicDeletion(session: $0).step() }),
+        ("search", { try DeviceSearchIndex(session: $0).clearStep() }),
+        ("content", { try $0.writeDownContentUse() }),
+    ]
 
     init(writer: Writer, pool: DatabasePool, naming: DeviceNaming, logger: Logger) {
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "belfry.store.watch"))
         timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval, leeway: .milliseconds(10))
         timer.setEventHandler {
             // Any write first notices what others have written.
-            writer.enqueue("watch") { session in
-                try session.mergeWhenQuiet()
-                _ = try ApplicationDeletion(session: session).resume()
-                session.platformRest = try PlatformDeletion(session: session).resume(session.platformRest)
-                try TopicDeletion(session: session).step()
-                try DeviceSearchIndex(session: session).clearStep()
-                try session.writeDownContentUse()
+            writer.enqueue("housekeeping") { session in
+                for work in Self.works { try work.body(session) }
+            } orElse: {
+                // One that fails stops no other: each has a transaction of its own.
+                for work in Self.works { writer.enqueue(work.name, work.body) }
             }
             do {
                 guard let segment = try pool.read({ try $0.prepareSegment(SearchIndexSizes(), naming: naming) }) else {

@@ -15,7 +15,7 @@ final class Writer: Sendable {
     private let session: SQLiteWriteSession
     private let flusher: LogFlusher
     private let observer: any StoreObserver
-    private let logger: Logger
+    private let putOffs: PutOffs
     private let state = Mutex(WriterQueue())
     /// Signalled when the writer should stop waiting.
     private let wakeSignal = DispatchSemaphore(value: 0)
@@ -45,7 +45,7 @@ final class Writer: Sendable {
         self.session = session
         self.flusher = flusher
         self.observer = observer
-        self.logger = logger
+        putOffs = PutOffs(logger)
         self.committed = committed
     }
 
@@ -72,16 +72,21 @@ final class Writer: Sendable {
     }
 
     /// Queues maintenance, which no caller waits for; a failure is logged.
-    func enqueue(_ name: StaticString, _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Void) {
-        let logger = logger
+    ///
+    /// - Parameter orElse: called once it has failed.
+    func enqueue(
+        _ name: StaticString, _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Void,
+        orElse: @escaping @Sendable () -> Void = {}
+    ) {
         submit(
             Job(
-                run: { session in
+                run: { [putOffs] session in
                     try body(session)
-                    return {}
+                    return { putOffs.note(.success(()), of: "\(name)") }
                 },
-                fail: { error in
-                    logger.debug("housekeeping put off", metadata: ["work": "\(name)", "error": "\(error)"])
+                fail: { [putOffs] error in
+                    putOffs.note(.failure(error), of: "\(name)")
+                    orElse()
                 }))
     }
 

@@ -80,7 +80,8 @@ package struct SchemaVersion: Sendable, Hashable {
         }
         guard missing.isEmpty else {
             throw StoreError.unavailable(
-                "the database has to be migrated first: it lacks \(missing.joined(separator: ", "))")
+                "the database has to be migrated first, by `belfry migrate`: it lacks "
+                    + missing.joined(separator: ", "))
         }
     }
 }

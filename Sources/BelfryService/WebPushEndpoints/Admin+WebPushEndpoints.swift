@@ -17,7 +17,7 @@ extension Admin {
         private func list(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
-            Response(json: JSONWriter.endpoints(try await factory.store.webPushEndpoints(of: device)))
+            .endpoints(try await factory.store.webPushEndpoints(of: device))
         }
 
         /// The reply has the path below the public URL, which is shown once.
@@ -27,9 +27,9 @@ extension Admin {
             let new = try await call.bodyIfAny(as: NewWebPushEndpoint.self)
             let made = try await factory.services.webPushEndpoints.create(
                 new, for: device, on: platform, of: application, by: call.author)
-            var json = JSONWriter()
-            json.object { $0.endpoint(made.endpoint, showing: ("path", WebPushEndpoint.path(made.capability))) }
-            return Response(status: .created, json: json.buffer)
+            return .object(status: .created) {
+                $0.endpoint(made.endpoint, showing: ("path", WebPushEndpoint.path(made.capability)))
+            }
         }
 
         private func delete(

@@ -55,9 +55,7 @@ struct EndpointMessage: Sendable, Hashable {
         }
         return text
     }
-}
 
-extension EndpointMessage {
     var lane: Lane {
         switch urgency {
         case .high: .urgent
@@ -114,7 +112,7 @@ extension WebMessage.Urgency {
 }
 
 extension UInt8 {
-    fileprivate var isOfBase64URL: Bool {
+    var isOfBase64URL: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
         default: false

@@ -301,8 +301,8 @@ enum WebPushMigration: SchemaMigration {
                 -- See `WebPushEndpoint`. `key_hash`: of the capability.
                 CREATE TABLE web_push_endpoint (
                     id \(.key),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
-                    platform_id \(.bigint) NOT NULL REFERENCES platform (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
+                    platform_id \(.bigint) NOT NULL REFERENCES platform (id) ON DELETE CASCADE,
                     device_id \(.bigint) NOT NULL,
                     key_hash \(.bytes) NOT NULL UNIQUE CHECK (length(key_hash) = 32),
                     vapid_key \(.bytes) CHECK (length(vapid_key) = 65),

@@ -35,8 +35,8 @@ struct WebPushEndpointPages {
                 },
                 forms: endpoints.map { endpoint in
                     guard mayChange else { return [] }
-                    let device = Address.of(application, "devices", device.uuid.lowercased)
-                    return [.button("\(device)/endpoints/\(endpoint.key)/revoke", "Revoke", isDanger: true)]
+                    let path = "\(device.address(in: application))/endpoints/\(endpoint.key)/revoke"
+                    return [.button(path, "Revoke", isDanger: true)]
                 }, empty: "None.")
         }
     }
@@ -44,7 +44,7 @@ struct WebPushEndpointPages {
     @Sendable private func revoke(
         _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
-        let home = Address.of(application, "devices", device.uuid.lowercased)
+        let home = device.address(in: application)
         let id = visit.text("endpoint_id")
         let question = visit.question(
             "Revoke endpoint \(id)?",

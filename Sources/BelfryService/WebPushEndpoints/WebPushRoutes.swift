@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
 package import Hummingbird
-import NIOCore
 import Synchronization
 
 /// The push service for application servers that speak Web Push, at `/wp/<capability>`, and the paths by which registered devices get
@@ -52,9 +51,7 @@ package struct WebPushRoutes: Sendable {
 
     @Sendable private func discover(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try await endpoint(request, context)
-        var json = JSONWriter()
-        json.object { json in json.object("unifiedpush") { json in json.integer("version", 1) } }
-        return Response(json: json.buffer)
+        return .object { json in json.object("unifiedpush") { json in json.integer("version", 1) } }
     }
 
     /// Source: RFC 8030 §5.
@@ -92,9 +89,7 @@ package struct WebPushRoutes: Sendable {
         let found = try await endpoint(request, context)
         let id = try context.messageID.orMissing("message")
         let answer = try await services.webPushEndpoints.answer(of: id, at: found.endpoint).orMissing("message")
-        var json = JSONWriter()
-        json.object { json in json.string("state", answer.name) }
-        return Response(json: json.buffer)
+        return .object { $0.string("state", answer.name) }
     }
 
     @Sendable private func retract(_ request: Request, _ context: APIContext) async throws -> Response {
@@ -158,15 +153,13 @@ package struct WebPushRoutes: Sendable {
         }
         let made = try await services.webPushEndpoints.create(new, for: device, on: platform, of: application)
         let url = url(request, context) + WebPushEndpoint.path(made.capability)
-        var json = JSONWriter()
-        json.object { $0.endpoint(made.endpoint, showing: ("endpoint", url)) }
-        return Response(status: .created, json: json.buffer)
+        return .object(status: .created) { $0.endpoint(made.endpoint, showing: ("endpoint", url)) }
     }
 
     @Sendable private func list(
         _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
     ) async throws -> Response {
-        Response(json: JSONWriter.endpoints(try await store.webPushEndpoints(of: device)))
+        .endpoints(try await store.webPushEndpoints(of: device))
     }
 
     @Sendable private func delete(
@@ -190,8 +183,7 @@ package struct WebPushRoutes: Sendable {
         defer { lease.end() }
         let messages = try await services.webPushEndpoints.messages(
             at: endpoint, wait: waiting == nil ? .zero : wait)
-        var json = JSONWriter()
-        json.object { json in
+        return .object { json in
             json.array("messages", messages) { json, message in
                 json.object { json in
                     json.uuid("message_id", message.id)
@@ -202,7 +194,6 @@ package struct WebPushRoutes: Sendable {
                 }
             }
         }
-        return Response(json: json.buffer)
     }
 
     static func waitMax(within timeout: Duration) -> Duration { min(.seconds(waitSeconds.upperBound), timeout * 5 / 6) }
@@ -234,13 +225,11 @@ package struct WebPushRoutes: Sendable {
     }
 }
 
-extension JSONWriter {
-    static func endpoints(_ endpoints: [WebPushEndpoint]) -> ByteBuffer {
-        var json = JSONWriter()
-        json.object { json in
+extension Response {
+    static func endpoints(_ endpoints: [WebPushEndpoint]) -> Response {
+        .object { json in
             json.array("endpoints", endpoints) { json, endpoint in json.object { $0.endpoint(endpoint) } }
         }
-        return json.buffer
     }
 }
 
@@ -310,9 +299,9 @@ extension Web {
             else { throw APIError(.notFound, "This platform has no device with that UUID and subscription") }
             let made = try await services.webPushEndpoints.create(
                 body.endpoint, for: device, on: platform, of: application)
-            var json = JSONWriter()
-            json.object { $0.endpoint(made.endpoint, showing: ("path", WebPushEndpoint.path(made.capability))) }
-            return Response(status: .created, json: json.buffer)
+            return .object(status: .created) {
+                $0.endpoint(made.endpoint, showing: ("path", WebPushEndpoint.path(made.capability)))
+            }
         }
 
         private struct Body: Admin.Body {

@@ -20,7 +20,8 @@ extension Admin {
             let query = try FeedQuery(call)
             let feed = try await factory.store.webhookFeed(of: application.key)
             guard !feed.kinds.isEmpty else {
-                throw APIError(.conflict, "The feed is off: PUT it with the kinds of events that it is to keep")
+                throw APIError(
+                    .conflict, "The feed is off: PUT it with the kinds of events to keep, or `belfry webhook feed set`")
             }
             let after = query.after ?? feed.first - 1
             guard after <= feed.last else {

@@ -45,11 +45,9 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: WebhookBody.self)
-            guard let name = body.edit.name else { throw InvalidInput.missing("name") }
-            guard let url = body.edit.url else { throw InvalidInput.missing("url") }
-            guard let kinds = body.edit.kinds else { throw InvalidInput.missing("kinds") }
             let made = try await service.create(
-                name, url, kinds, secret: body.secret, of: application, by: call.author)
+                body.edit.name.given(as: "name"), body.edit.url.given(as: "url"), body.edit.kinds.given(as: "kinds"),
+                secret: body.secret, of: application, by: call.author)
             return try .created(WebhookReply(made.webhook, secret: made.secret))
         }
 
@@ -235,7 +233,6 @@ extension Webhook {
 
 extension JSONReader {
     fileprivate mutating func webhookSecret(_ field: String) throws(InvalidInput) -> WebhookSecret? {
-        guard let text = try string(field) else { return nil }
-        return try WebhookSecret(text, field: field)
+        try string(field).map { (text) throws(InvalidInput) in try WebhookSecret(text, field: field) }
     }
 }

@@ -408,7 +408,7 @@ enum WebhookMigration: SchemaMigration {
             script: """
                 -- `kinds`: of the feed that is fetched. `wanted`: those, and those of all webhooks. `position`: of the newest event.
                 CREATE TABLE webhook_feed (
-                    application_id \(.bigint) PRIMARY KEY REFERENCES application (id),
+                    application_id \(.bigint) PRIMARY KEY REFERENCES application (id) ON DELETE CASCADE,
                     kinds \(.bigint) NOT NULL DEFAULT 0,
                     wanted \(.bigint) NOT NULL DEFAULT 0,
                     position \(.bigint) NOT NULL DEFAULT 0
@@ -418,7 +418,7 @@ enum WebhookMigration: SchemaMigration {
                 -- See `WebhookEvent`. `position`: NULL until it is numbered.
                 CREATE TABLE webhook_event (
                     id \(.key),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     kind text NOT NULL,
                     subject text NOT NULL,
                     data text NOT NULL,
@@ -434,7 +434,7 @@ enum WebhookMigration: SchemaMigration {
                 CREATE TABLE webhook (
                     id \(.key),
                     \(uuid: "uuid", "NOT NULL UNIQUE"),
-                    application_id \(.bigint) NOT NULL REFERENCES webhook_feed (application_id),
+                    application_id \(.bigint) NOT NULL REFERENCES webhook_feed (application_id) ON DELETE CASCADE,
                     name text NOT NULL,
                     url text NOT NULL,
                     kinds \(.bigint) NOT NULL CHECK (kinds > 0),

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Which kinds of events anything listens to, by application: where nothing does, an event costs this look-up alone.
 ///
-/// What this node changes counts from its commit on, changes by others from the next reading.
+/// What this node changes counts from its commit on, changes by others from the reading after their announcement
+/// (`ChangeNotifier`), or within a second.
 package final class WebhookListeners: Sendable {
     private struct State {
         var wanted: [Key<Application>: WebhookKinds] = [:] {
@@ -50,13 +51,13 @@ package final class WebhookListeners: Sendable {
     }
 
     /// Reads what other nodes have changed, unless that is under way.
-    func refresh(in store: PostgresStore, _ logger: Logger) {
+    func refresh(in pool: ConnectionPool, _ logger: Logger) {
         let isUnderWay = state.withLock { state in
             defer { state.isBeingRead = true }
             return state.isBeingRead
         }
         guard !isUnderWay else { return }
-        store.pool.enqueue { [self] in
+        pool.enqueue { [self] in
             try read($0)
         } then: { [self] result in
             state.withLock { $0.isBeingRead = false }

@@ -35,9 +35,8 @@ struct WebhookPages {
         _ handler: @escaping @Sendable (DashboardRequest, Webhook, Application) async throws -> PageAnswer
     ) -> PageRoute {
         make.application(method, "webhooks/:webhook_uuid\(below)", action) { visit, application in
-            guard let uuid = visit.uuid("webhook_uuid"),
-                let webhook = try await visit.services.store.webhook(uuid, of: application.key)
-            else { throw APIError.none("webhook") }
+            let uuid = try visit.uuid("webhook_uuid").orMissing("webhook")
+            let webhook = try await visit.services.store.webhook(uuid, of: application.key).orMissing("webhook")
             return try await handler(visit, webhook, application)
         }
     }

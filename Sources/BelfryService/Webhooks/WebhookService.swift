@@ -116,12 +116,11 @@ package struct WebhookService: Sendable {
         guard 1...Self.replayMax ~= events.count else {
             throw InvalidInput(field: "events", "has \(events.count) ids, 1 to \(Self.replayMax) are taken")
         }
-        var keys: [Key<WebhookEvent>] = []
-        for id in events {
+        let keys = try events.map { id in
             guard let key = WebhookEvent.key(id) else {
                 throw InvalidInput(field: "events", "'\(id.prefix(64))' is no id of an event, such as evt_17")
             }
-            keys.append(key)
+            return key
         }
         return try await store.audited(
             line("replay", webhook, application, author, ["events": events.joined(separator: ", ")])

@@ -189,7 +189,7 @@ private struct RandomCrowd {
     /// A push that is throttled, so that each step finds ten devices.
     func accept() async throws -> Push {
         var content = Push.Content(body: "hello")
-        content.pacing.perMinute = 60
+        content.pacing.perMinute = 120
         let request = PushRequest(
             content: content, target: Target(try AudienceExpression(text: Self.words, field: "where")))
         let push = try await PushBuilder(store: fixture.ports, clock: fixture.clock).build(

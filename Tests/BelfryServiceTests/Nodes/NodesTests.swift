@@ -39,6 +39,20 @@ private final class Flag: Sendable {
         }
     }
 
+    @Test func `a new webhook is announced to other nodes`() async throws {
+        try await withPostgresStore { store, connection in
+            let application = try await store.create(.named("news")).key
+            // It hears of changes, and looks for none.
+            let other = try await PostgresStore.open(
+                .init(connection: connection, connectionsMax: 1, use: .copyingFrom), logger: .strict, migrate: false)
+            try await store.create(
+                "crm", "https://crm.example", [.deviceRegistered], as: UUID(), secrets: Sealed(bytes: [1]),
+                for: application)
+            while !other.listeners.wants(.deviceRegistered, application) { await Task.yield() }
+            await other.close()
+        }
+    }
+
     @Test func `a cancel ends a push everywhere with one answer each`()
         async throws
     {

@@ -1,5 +1,6 @@
-import BelfryService
 import Testing
+
+@testable import BelfryService
 
 @Suite struct DeadTokenBreakerTests {
     private func batch(dead: Int, of count: Int, skipped: Int = 0) -> Settlement {
@@ -45,6 +46,24 @@ import Testing
         var watch = DeadTokenBreaker(shareMax: 0.2, answersMin: 100)
         #expect(watch.observe(batch(dead: 100, of: 100)) != nil)
         #expect(watch.observe(batch(dead: 99, of: 99)) == nil)
+    }
+
+    @Test func `what was under way parks too; another version counts anew`() {
+        let breakers = DeadTokenBreakers(prototype: DeadTokenBreaker(shareMax: 0.2, answersMin: 100))
+        func isBelieved(dead: Int, of count: Int, version: Int64, claimedAt: Int64 = 0, at now: Int64 = 0) -> Bool {
+            breakers.observe(
+                batch(dead: dead, of: count), on: .sample(version: version),
+                claimedAt: Instant(milliseconds: claimedAt), at: Instant(milliseconds: now)
+            ).parkRequest == nil
+        }
+        #expect(isBelieved(dead: 99, of: 99, version: 1))
+        #expect(isBelieved(dead: 0, of: 100, version: 2), "they are other credentials")
+        #expect(!isBelieved(dead: 60, of: 100, version: 2, at: 5))
+        #expect(!isBelieved(dead: 30, of: 30, version: 2, claimedAt: 5, at: 9), "it was under way")
+        #expect(isBelieved(dead: 10, of: 10, version: 2, claimedAt: 6, at: 9))
+        #expect(isBelieved(dead: 0, of: 100, version: 2, claimedAt: 6, at: 9), "nothing under way was counted")
+        #expect(isBelieved(dead: 0, of: 100, version: 3, claimedAt: 10, at: 12))
+        #expect(!isBelieved(dead: 30, of: 30, version: 2, claimedAt: 5, at: 13), "it still is")
     }
 
     @Test func `a long good past does not hide a wave`() {

@@ -41,7 +41,8 @@ import Testing
             let receipt = try #require(try await store.receipt(hurt.receiptID))
             #expect(receipt.state == .damaged && receipt.damagedBatches == 1 && receipt.damagedFanOuts == 0)
             #expect(try await store.damagedBatchCount() == 1)
-            #expect(try await store.damagedPushes(limit: 9).map(\.receiptID) == [hurt.receiptID])
+            let pushes = try await store.damagedPushes(of: [fixture.application.key], limit: 9)
+            #expect(pushes.map(\.receiptID) == [hurt.receiptID])
             try await damageable.run(
                 """
                 UPDATE batch SET devices = sound.devices, answers = sound.answers, due_at_ms = 0 FROM sound
@@ -54,7 +55,8 @@ import Testing
             #expect(try await store.writeOffDamage(of: hurt.key) == .nothing)
             #expect(try await fixture.counts(of: hurt) == [.accepted: 3])
             #expect(try await store.damagedBatchCount() == 0)
-            #expect(try await store.damagedPushes(limit: 9).isEmpty)
+            #expect(try await store.damagedPushes(of: [fixture.application.key], limit: 9).isEmpty)
+            #expect(try await store.damagedPushes(of: [Key(-1)], limit: 9).isEmpty)
         }
     }
 
@@ -79,6 +81,10 @@ import Testing
             #expect(receipt.state == .settled)
             #expect(receipt.counts == [.accepted: 3 - skipped, .skipped(.damaged): skipped].filter { $0.value > 0 })
             #expect(try await store.answerCounts(of: hurt.key) == [fixture.platform.key: receipt.counts])
+            let now = fixture.clock.now
+            let hours = try await store.counts(
+                on: fixture.platform.key, from: now + .seconds(-3_600), until: now + .seconds(3_600), by: .hour)
+            #expect(hours.reduce(0) { $0 + $1.activity[.failed] } == Int64(skipped))
             let list = try await store.answers(in: hurt.key, kind: .skipped, after: nil, limit: 9)
             #expect(list.answers.count == (damage.column == "devices" ? 0 : skipped))
             #expect(try await store.damagedBatchCount() == 0)
@@ -200,7 +206,8 @@ extension DamageConformance {
             let hurt = try await fixture.push()
             try await damageable.run("UPDATE push SET audience = 'nonsense'")
             #expect(try await damageable.blank.claimFanOuts().isEmpty)
-            #expect(try await store.damagedPushes(limit: 9).map(\.receiptID) == [hurt.receiptID])
+            let pushes = try await store.damagedPushes(of: [fixture.application.key], limit: 9)
+            #expect(pushes.map(\.receiptID) == [hurt.receiptID])
             #expect(try await store.writeOffDamage(of: hurt.key) == WriteOff(devices: 0, fanOuts: 1))
             let receipt = try #require(try await store.receipt(hurt.receiptID))
             #expect(receipt.state == .settled && receipt.counts.isEmpty && receipt.firstAnswerAt == nil)

@@ -63,6 +63,8 @@ import Testing
         Plan(ReminderStatements.open, "INDEX batch_open (push_id=?)"),
         Plan(ReminderStatements.reminded, "INDEX schedule_reminded (reminded_push_id=?)"),
         Plan(ReminderStatements.end, "INDEX schedule_reminded (reminded_push_id=?)"),
+        Plan(ReminderStatements.waiting, "INDEX schedule_reminded (reminded_push_id=?)"),
+        Plan(ReminderStatements.waiting, "USING COVERING INDEX follow_up_followed (followed_push_id=?)"),
         Plan(ReminderStatements.sent, "INDEX push_application (application_id=?)"),
         Plan(ReminderStatements.sentOfKind, "INDEX push_kind (application_id=? AND kind=?)"),
         Plan(TemplateStatements.list, "USING INDEX template_name (application_id=?)"),
@@ -213,6 +215,8 @@ import Testing
         Plan(CarmaImportStatements.byUUID, "USING INDEX sqlite_autoindex_carma_import_1 (import_uuid=?)"),
         Plan(CarmaContactStatements.devices, "INDEX carma_device_contact (application_id=? AND contact=?)"),
         Plan(CarmaContactStatements.takeFromOthers, "INDEX carma_device_"),
+        Plan(CarmaContactStatements.moveDevices, "INDEX carma_device_contact (application_id=? AND contact=?)"),
+        Plan(CarmaContactStatements.moveMessages, "INDEX carma_message_contact (application_id=? AND contact=?)"),
         Plan(CarmaContactStatements.messages, "INDEX carma_message_contact (application_id=? AND contact=?)"),
         Plan(UserStatements.byID, "USING INDEX app_user_public (application_id=? AND public_id=?)"),
         Plan(

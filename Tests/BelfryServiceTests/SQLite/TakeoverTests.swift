@@ -28,18 +28,27 @@ import Testing
         }
     }
 
-    @Test func `a dead server's audience scan continues at once`() async throws {
+    /// A throttled one may have paused between its steps: it continues within one pause.
+    @Test(arguments: [(nil, 0), (600, 10)] as [(Int?, Int)])
+    func `a dead server's audience scan continues before its lease ends`(perMinute: Int?, seconds: Int) async throws {
         let clock = ManualClock()
         try await withSQLiteStore(clock: clock) { store, _ in
             let fixture = try await TestStore(store: store, clock: clock)
             _ = try await fixture.registerMany(1)
-            _ = try await fixture.push()
+            var content = Push.Content(body: "hello")
+            content.pacing.perMinute = perMinute
+            _ = try await fixture.ports.accept(
+                NewPush(
+                    receiptID: UUID(), applicationKey: fixture.application.key, content: content,
+                    audience: .list(.active), platformKeys: [fixture.platform.key], lane: .normal,
+                    guarantee: .atLeastOnce))
             func claim() async throws -> Int {
                 try await store.claimFanOuts(atMost: 9, lanes: Lane.allCases, for: .seconds(60)).count
             }
             #expect(try await claim() == 1)
             #expect(try await claim() == 0)
             #expect(try await store.takeOver() == 0)
+            clock.advance(by: .seconds(seconds))
             #expect(try await claim() == 1)
         }
     }

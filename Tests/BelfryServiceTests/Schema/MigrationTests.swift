@@ -70,6 +70,21 @@ import Testing
         }
     }
 
+    /// A node of that release clears the tables it knows, then deletes what their rows belong to.
+    @Test func `what release 0.2.0 deletes takes later rows along`() async throws {
+        let tables = Schema.migrations.filter { (Int($0.identifier.prefix(4)) ?? 0) > Self.last }.flatMap { $0.tables }
+        try await withSQLiteStore { store, _ in
+            let keys = try await store.pool.read { db in
+                try tables.flatMap { table in
+                    try String.fetchAll(
+                        db, sql: #"SELECT "table" || ' ' || on_delete FROM pragma_foreign_key_list(?)"#,
+                        arguments: [table.name])
+                }
+            }
+            #expect(keys.contains("application CASCADE") && keys.allSatisfy { $0.hasSuffix(" CASCADE") }, "\(keys)")
+        }
+    }
+
     @Test func `a half-finished migration leaves nothing and the next completes`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"

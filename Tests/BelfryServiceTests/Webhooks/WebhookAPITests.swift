@@ -124,7 +124,7 @@ import Testing
     @Test func `a reader of the feed misses nothing between pages`() async throws {
         let fixture = try await Fixture()
         let off = try await fixture.send(.get, "feed")
-        #expect(off.status == 409 && off.text.contains("The feed is off"), "\(off)")
+        #expect(off.status == 409 && off.text.contains("or `belfry webhook feed set`"), "\(off)")
         let set = try await fixture.send(.put, "feed", #"{"kinds":["user.changed","device.gone"]}"#)
         #expect(set["next"] == .string("0") && set["kinds"] == .strings(["device.gone", "user.changed"]), "\(set)")
         for number in 1...5 { _ = try await fixture.tell(number == 3 ? .deviceGone : .userChanged, "u\(number)") }
