@@ -161,6 +161,15 @@ import Testing
             #expect(await fixture.send(["t"], content: own) == [.accepted])
             let data = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
             #expect(!data.contains("notification") && data.contains(#""m":"{\"a\":1}""#), "\(data)")
+            let web = #"{"title":"Goal","navigate":"/games/7","data":{"game":7},"app_badge":3}"#
+            let goal = Push.Content(body: "b", web: try WebMessage(try JSONValue(json: web.utf8)))
+            let shop = Push.Content(body: "b", shared: SharedFields([.title: "t", .link: "shop://a"]))
+            let texts = [#""app_badge":"3","game":"7","link":"/games/7""#, #""link":"shop://a""#]
+            for (content, text) in zip([goal, shop], texts) {
+                #expect(await fixture.send(["t"], content: content) == [.accepted])
+                let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+                #expect(sent.contains(#""data":{\#(text),"receiptId":"#) && !sent.contains("fcm_options"), "\(sent)")
+            }
         }
     }
 

@@ -160,6 +160,18 @@ import Testing
         #expect(Outcome(.rejected(HMSRejection(status: status, code: nil, retryAfter: Self.wait))) == expected)
     }
 
+    @Test func `FCM and APNs delay a batch an hour at most`() {
+        let hour = Duration.seconds(3_600)
+        for (status, expected) in [(429, Outcome.throttled(retryAfter: hour)), (503, .failed(retryAfter: hour))] {
+            for code in [status == 429 ? FCMErrorCode.quotaExceeded : .unavailable, FCMErrorCode("NEW")] {
+                let rejection = FCMRejection(status: status, code: code, retryAfter: .seconds(43_200))
+                #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == expected)
+            }
+            let answer = APNsAnswer(status: status, body: Array("{}".utf8).span, retryAfter: 43_200)
+            #expect(Outcome(answer, sentAt: Self.sentAt, serverErrorWait: .seconds(900)) == expected)
+        }
+    }
+
     @Test func `Push Kit delays a batch an hour at most`() {
         let (long, hour) = (Duration.seconds(43_200), Duration.seconds(3_600))
         let rows: [(Int, HMSCode?, Outcome)] = [

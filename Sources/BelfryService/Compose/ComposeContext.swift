@@ -26,7 +26,8 @@ struct ComposeContext: Sendable {
             schedule.map { Address.of(application, "schedules", $0.key.id, "edit") }
             ?? Address.of(application, "compose")
         let segments = try await store.segments(of: application.key).map(\.name)
-        form = ComposeForm(platforms, action: action, places: places, segments: segments, schedule: schedule)
+        form = ComposeForm(
+            Set(platforms.map(\.kind)), action: action, places: places, segments: segments, schedule: schedule)
         (self.visit, self.application, self.schedule) = (visit, application, schedule)
         draftNumber = visit.request.method == .post ? visit.form.draftNumber ?? 0 : .random(in: 1...Int64.max)
     }
@@ -105,12 +106,14 @@ struct ComposeContext: Sendable {
     }
 
     /// The devices that a geofence is for, by the boxes of the form.
-    func fencePlatform(_ form: FormData) -> GeofencePlatform {
-        let chosen = Set(self.form.kinds.filter { form.isChecked("on-\($0.rawValue)") })
-        if chosen.isEmpty || chosen.count == self.form.kinds.count { return .all }
-        if chosen.allSatisfy(\.isApple) { return .ios }
-        if chosen == [.androidFCM] { return .androidFCM }
-        return chosen.allSatisfy(\.isAndroidLike) ? .android : .all
+    func fencePlatform(_ form: FormData) throws(InvalidInput) -> GeofencePlatform {
+        let chosen = self.form.kinds.filter { form.isChecked("on-\($0.rawValue)") }
+        guard !chosen.isEmpty else { return .all }
+        let meant = GeofencePlatform.allCases.first { self.form.kinds.filter($0.includes) == chosen }
+        guard let meant else {
+            throw InvalidInput(field: "audience", "at a place is for all platforms, iOS alone, or Android alone")
+        }
+        return meant
     }
 }
 

@@ -61,15 +61,7 @@ struct ComposeForm: Sendable {
     private static let badge = ComposeKey(
         ["message", "badge"], "Badge", .badge, hint: "The number on the app's icon, or +1 to count up.", name: "badge")
 
-    /// - Parameter platforms: of the application.
-    init(
-        _ platforms: [Platform], action: String, places: [ComposePlace] = [], segments: [String] = [],
-        schedule: Schedule? = nil
-    ) {
-        self.init(
-            Set(platforms.map(\.kind)), action: action, places: places, segments: segments, schedule: schedule)
-    }
-
+    /// - Parameter present: the kinds of platform of the application.
     init(
         _ present: Set<PlatformKind>, action: String, places: [ComposePlace] = [], segments: [String] = [],
         schedule: Schedule? = nil
@@ -357,9 +349,7 @@ struct ComposeForm: Sendable {
         let audience = form["audience"]
         let names = audience == "users" ? form.lines("names") : form.list("names")
         try Self.checkAudience(audience, form)
-        if audience == "json" {
-            return try Self.json("target", in: form)
-        }
+        if audience == "json" { return try Self.json("target", in: form) }
         var target: JSONObject = [:]
         if form.isChecked("interactive_only") { target["interactive_only"] = .bool(true) }
         switch audience {

@@ -77,10 +77,8 @@ extension ComposeContext {
 
     private func warnings(ofTopicsOf target: Target) async throws -> [[Value]] {
         let store = visit.services.store
-        var names = target.topics
-        for case .topics(let more) in target.expression?.terms ?? [] { names += more }
         var warnings: [[Value]] = []
-        for name in names.prefix(Self.topicsMax) where warnings.count < Self.slipsMax {
+        for name in target.asExpression.topics.prefix(Self.topicsMax) where warnings.count < Self.slipsMax {
             guard try await store.topic(named: name, of: application.key) == nil else { continue }
             let near = try await store.topics(of: application.key, after: String(name.prefix(1)), limit: Self.nearMax)
                 .map(\.name).nearest(to: name)

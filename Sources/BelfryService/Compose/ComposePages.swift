@@ -11,38 +11,24 @@ struct ComposePages {
 
     var routes: [PageRoute] {
         [
-            make.application(.get, "compose", .send) { visit, application in
-                try await show(visit, application, nil)
-            },
-            make.application(.post, "compose", .send) { visit, application in
-                try await act(visit, application, nil)
-            }.taking(bytes: Self.bodyBytesMax),
-            make.application(.post, "compose/draft", .send) { visit, application in
-                try await keepDraft(visit, application, nil)
-            }.taking(bytes: Self.bodyBytesMax),
-            make.application(.post, "compose/aside", .send) { visit, application in
-                try await aside(visit, application, nil)
-            }.taking(bytes: Self.bodyBytesMax),
+            make.application(.get, "compose", .send) { try await show($0, $1, nil) },
+            make.application(.post, "compose", .send) { try await act($0, $1, nil) }.taking(bytes: Self.bodyBytesMax),
+            make.application(.post, "compose/draft", .send) { try await keepDraft($0, $1, nil) }
+                .taking(bytes: Self.bodyBytesMax),
+            make.application(.post, "compose/aside", .send) { try await aside($0, $1, nil) }
+                .taking(bytes: Self.bodyBytesMax),
             make.application(.post, "compose/discard", .send) { visit, application in
                 _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, nil))
                 return .redirect(Self.anew(application))
             },
-            make.schedule(.post, "/draft", .send) { visit, schedule, application in
-                try await keepDraft(visit, application, schedule)
-            }.taking(bytes: Self.bodyBytesMax),
-            make.schedule(.post, "/aside", .send) { visit, schedule, application in
-                try await aside(visit, application, schedule)
-            }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.post, "/draft", .send) { try await keepDraft($0, $2, $1) }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.post, "/aside", .send) { try await aside($0, $2, $1) }.taking(bytes: Self.bodyBytesMax),
             make.schedule(.post, "/discard", .send) { visit, schedule, application in
                 _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, schedule))
                 return .redirect(Address.of(application, "schedules", schedule.key.id, "edit"))
             },
-            make.schedule(.get, "/edit", .send) { visit, schedule, application in
-                try await show(visit, application, schedule)
-            },
-            make.schedule(.post, "/edit", .send) { visit, schedule, application in
-                try await act(visit, application, schedule)
-            }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.get, "/edit", .send) { try await show($0, $2, $1) },
+            make.schedule(.post, "/edit", .send) { try await act($0, $2, $1) }.taking(bytes: Self.bodyBytesMax),
         ]
     }
 
@@ -310,19 +296,16 @@ struct ComposePages {
         }
         if let local = written.local?.made(at: visit.services.clock.now) {
             _ = try await pushes.schedule(written.request, at: local, for: application, by: visit.author)
-            return .redirect(Address.query(Address.of(application, "schedules"), [("done", "scheduled")]))
-        }
-        if let recurrence = written.recurrence {
+        } else if let recurrence = written.recurrence {
             _ = try await pushes.schedule(written.request, recurring: recurrence, for: application, by: visit.author)
-            return .redirect(Address.query(Address.of(application, "schedules"), [("done", "scheduled")]))
-        }
-        if let sendAt = written.sendAt, sendAt > visit.services.clock.now {
+        } else if let sendAt = written.sendAt, sendAt > visit.services.clock.now {
             _ = try await pushes.schedule(written.request, at: sendAt, for: application, by: visit.author)
-            return .redirect(Address.query(Address.of(application, "schedules"), [("done", "scheduled")]))
+        } else {
+            let push = try await pushes.send(written.request, for: application, by: visit.author)
+            return .redirect(
+                Address.query(Address.of(application, "pushes", push.receiptID.lowercased), [("done", "sent")]))
         }
-        let push = try await pushes.send(written.request, for: application, by: visit.author)
-        return .redirect(
-            Address.query(Address.of(application, "pushes", push.receiptID.lowercased), [("done", "sent")]))
+        return .redirect(Address.query(Address.of(application, "schedules"), [("done", "scheduled")]))
     }
 
     /// Sends it to the person's own device, and comes back with the provider's verdict.
@@ -364,7 +347,7 @@ struct ComposePages {
         }
         let plan = try written.plan(
             at: place, trigger: visit.form["trigger"], topics: visit.form.list("names"),
-            platform: context.fencePlatform(visit.form))
+            platform: try context.fencePlatform(visit.form))
         guard visit.form["action"] == "send" else { return .page(context.review(plan, at: place)) }
         return try await takingDraft(visit, context) {
             _ = try await visit.services.all.places.create(plan, of: application, by: visit.author)

@@ -113,6 +113,7 @@ extension ComposeContext {
             Facts {
                 Fact("Where", .text(place.name))
                 Fact("When the device", .text(plan.trigger == .enter ? "enters" : "leaves"))
+                Fact("Platforms", .text(plan.platform.rawValue))
                 Fact("Subscribers of", .text(plan.tags.isEmpty ? "anything" : plan.tags.joined(separator: ", ")))
                 Fact("From", .time(plan.startsAt == .zero ? nil : plan.startsAt, none: "now"))
                 Fact("Until", .time(plan.expiresAt))

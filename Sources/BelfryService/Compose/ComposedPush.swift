@@ -95,6 +95,9 @@ struct ComposedPush: Sendable {
         guard request.content.template == nil else {
             throw InvalidInput(field: "saved", "is named: a geofence has a message of its own")
         }
+        guard !request.content.isPersonal else {
+            throw InvalidInput(field: "message", "differs by device, and a geofence is the same for all")
+        }
         guard recurrence == nil, local == nil else {
             throw InvalidInput(
                 field: recurrence == nil ? "send_at" : "recurrence", "is given: a geofence has its own times")

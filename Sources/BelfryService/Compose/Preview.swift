@@ -310,11 +310,13 @@ private struct PreviewMaker {
     }
 }
 
+/// They read scalars: to Swift, a `>` with a combining mark behind it is another character.
 extension String {
     /// The texts of an XML document's elements of a name, which hold nothing but text.
     fileprivate func texts(in element: String) -> [String] {
         components(between: "<\(element)", "</\(element)>").compactMap { part in
-            part.firstIndex(of: ">").map { part[part.index(after: $0)...].withoutXMLEscapes }
+            let scalars = part.unicodeScalars
+            return scalars.firstIndex(of: ">").map { Substring(scalars[$0...].dropFirst()).withoutXMLEscapes }
         }
     }
 
@@ -326,11 +328,11 @@ extension String {
 
     private func components(between opening: String, _ closing: String) -> [Substring] {
         var parts: [Substring] = []
-        var rest = self[...]
-        while let start = rest.firstRange(of: opening) {
+        var rest = unicodeScalars[...]
+        while let start = rest.firstRange(of: opening.unicodeScalars) {
             rest = rest[start.upperBound...]
-            guard let end = rest.firstRange(of: closing) else { break }
-            parts.append(rest[..<end.lowerBound])
+            guard let end = rest.firstRange(of: closing.unicodeScalars) else { break }
+            parts.append(Substring(rest[..<end.lowerBound]))
             rest = rest[end.upperBound...]
         }
         return parts
@@ -340,6 +342,9 @@ extension String {
 extension Substring {
     fileprivate var withoutXMLEscapes: String {
         let names = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&")]
-        return names.reduce(String(self)) { $0.replacing($1.0, with: $1.1) }
+        return String(
+            names.reduce(String.UnicodeScalarView(unicodeScalars)) {
+                $0.replacing($1.0.unicodeScalars, with: $1.1.unicodeScalars)
+            })
     }
 }

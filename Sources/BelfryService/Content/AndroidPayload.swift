@@ -8,12 +8,12 @@ package struct AndroidPayload: Sendable, Hashable {
     package let data: JSONObject
     /// A message that waits for its device is replaced by a later one with the same key.
     package let collapseKey: String?
-    /// All keys and values together.
+    /// The bytes that the limit is for: all keys and values together, or the request that they make.
     package let dataBytes: Int
     /// The category in the sender's own part for the type.
     package let ownCategory: String?
     private let shown: Notice
-    private let isPassive: Bool
+    private let mayWait: Bool
     private let isSentHigh: Bool
 
     /// The notice that the system shows when the app does not.
@@ -62,7 +62,7 @@ package struct AndroidPayload: Sendable, Hashable {
             if !followed.isRetraction { data[FollowedPush.replaceKey] = .string(followed.id(on: kind)) }
         }
         self.shown = shown
-        isPassive = content.pacing.isPassive
+        mayWait = content.pacing.isPassive || content.pacing.isDeferrable
         if data.own("message") == nil, let body = content.body { data["message"] = .string(body) }
         if data[HeartbeatPush.sentAtKey] != nil {
             data[HeartbeatPush.sentToDeviceAtKey] = .string(String(sentAt.milliseconds))
@@ -71,10 +71,11 @@ package struct AndroidPayload: Sendable, Hashable {
         self.data = data
         ownCategory = members.own("category")
         isSentHigh = AndroidPart.isHigh(members["priority"])
-        dataBytes = data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
-        let bytes = form.countedFrameBytes.map { $0 + Self.bytesAsString(data) } ?? dataBytes
-        guard bytes <= form.bytesMax else {
-            throw .tooLarge("an \(kind.rawValue)", bytes: bytes, limit: form.bytesMax)
+        dataBytes =
+            form.countedFrameBytes.map { $0 + Self.bytesAsString(data) }
+            ?? data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
+        guard dataBytes <= form.bytesMax else {
+            throw .tooLarge("an \(kind.rawValue)", bytes: dataBytes, limit: form.bytesMax)
         }
         if let limit = form.collapseKeyLimit, let key = collapseKey, key.utf8.count > limit.bytes {
             throw InvalidInput(
@@ -96,7 +97,7 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     /// Whether it wakes a dozing device: pushes that show something, and data whose sender says `"priority": "high"`.
-    package var isHighPriority: Bool { !isPassive && (!isSilent || isSentHigh) }
+    package var isHighPriority: Bool { !mayWait && (!isSilent || isSentHigh) }
 
     /// The notice that the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data,
     /// which each service counts in its own way, the app shows it.
@@ -117,8 +118,7 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     private static func isReserved(_ key: String, in form: AndroidForm) -> Bool {
-        if key == "receiptId" { return true }
-        return form.hasGoogleKeys && isOfGoogle(key)
+        key == "receiptId" || form.hasGoogleKeys && isOfGoogle(key)
     }
 
     /// Whether FCM refuses it as a key of data. Source: Firebase, REST reference, `data`.

@@ -10,8 +10,8 @@ package struct BB10Payload: Sendable, Hashable {
     /// nil when the push has no text.
     package init?(_ content: Push.Content) throws(InvalidInput) {
         switch content.custom["bb10"] {
+        case nil, .null, .string(""): bytes = content.text
         case .string(let text): bytes = Array(text.utf8)
-        case nil, .null: bytes = content.text
         case let value?: throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
         }
         guard !bytes.isEmpty else { return nil }

@@ -75,7 +75,7 @@ package struct IOSPayload: Sendable, Hashable {
             return .object(root)
         }
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
-        if let body = content.body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
+        if let body = content.body { aps["alert"] = (aps["alert"] ?? .null).alert(saying: body) }
         content.shared.fill(&aps, in: &root)
         if content.pacing.isPassive { aps.quieten() }
         guard aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil else {
@@ -104,7 +104,7 @@ package struct IOSPayload: Sendable, Hashable {
             members.append((key, value))
         }
         var aps = JSONObject(members.sorted { $0.key < $1.key })
-        if aps["alert"] == nil, let body { aps["alert"] = .string(body) }
+        if let body, aps.own("alert") == nil { aps["alert"] = .string(body) }
         return aps
     }
 
@@ -118,7 +118,7 @@ package struct IOSPayload: Sendable, Hashable {
         for key in ["loc-args", "title-loc-args"] {
             if let value = alert[key] { alert[key] = try strings(value, field: "\(field).\(key)") }
         }
-        if alert["body"] == nil, let body { alert["body"] = .string(body) }
+        if let body, alert.own("body") == nil { alert["body"] = .string(body) }
         return JSONValue.object(alert).sorted
     }
 
@@ -199,11 +199,9 @@ extension SharedFields {
     /// Adds fields that the sender's own part for Apple's devices does not have. A push with data only wakes the app.
     fileprivate func fill(_ aps: inout JSONObject, in root: inout JSONObject) {
         guard !isEmpty else { return }
-        if let title {
-            aps["alert"] = aps["alert"].map { $0.alert(titled: title) } ?? .object(["title": .string(title)])
-        }
+        if let title { aps["alert"] = (aps["alert"] ?? .null).alert(titled: title) }
         for (key, name) in [("sound", Name.sound), ("category", .category), ("thread-id", .thread)] {
-            guard aps[key] == nil, let text = self[name] else { continue }
+            guard let text = self[name], aps.own(key) == nil else { continue }
             aps[key] = .string(text)
         }
         if image != nil, aps["alert"] != nil, aps["mutable-content"] == nil { aps["mutable-content"] = .integer(1) }
@@ -225,8 +223,9 @@ extension JSONValue {
     /// An alert with this title, unless it has its own.
     fileprivate func alert(titled title: String) -> JSONValue {
         switch self {
+        case .null, .string(""): return .object(["title": .string(title)])
         case .string(let body): return .object(["title": .string(title), "body": .string(body)])
-        case .object(var members) where members["title"] == nil && members["title-loc-key"] == nil:
+        case .object(var members) where members.own("title") == nil && members.own("title-loc-key") == nil:
             members["title"] = .string(title)
             return .object(members)
         default: return self
@@ -235,8 +234,12 @@ extension JSONValue {
 
     /// An alert's dictionary with this text, unless it has its own.
     fileprivate func alert(saying body: String) -> JSONValue {
-        guard case .object(var members) = self, members["body"] == nil, members["loc-key"] == nil else { return self }
-        members["body"] = .string(body)
-        return .object(members)
+        switch self {
+        case .null, .string(""): return .string(body)
+        case .object(var members) where members.own("body") == nil && members.own("loc-key") == nil:
+            members["body"] = .string(body)
+            return .object(members)
+        default: return self
+        }
     }
 }

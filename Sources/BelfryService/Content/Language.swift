@@ -31,7 +31,7 @@ final class Language: Sendable, Hashable {
 
     /// The language of a tag such as `de-AT`.
     static func of(_ tag: String?) -> Language {
-        var tag = (tag ?? "").caseFolded
+        var tag = (tag ?? "").asLanguage
         while !tag.isEmpty {
             if let known = known[aliases[tag] ?? tag] { return known }
             tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""

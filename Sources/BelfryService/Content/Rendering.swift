@@ -101,8 +101,11 @@ extension Push.Content {
 
     /// Throws where a browser with Firebase's SDK would get data that FCM refuses.
     private func checkGoogleKeys() throws(InvalidInput) {
-        for (field, members) in [("message.data", shared.data), ("message.custom.web", try self.members("web") ?? [:])]
-        {
+        let parts: [(String, JSONValue?)] = [
+            ("message.data", .object(shared.data)), ("message.custom.web", custom["web"]),
+            ("message.web.data", web?.notification["data"]),
+        ]
+        for case (let field, .object(let members)?) in parts {
             for (key, _) in members where AndroidPayload.isOfGoogle(key) {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the provider writes it")
             }

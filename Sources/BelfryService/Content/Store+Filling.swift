@@ -2,12 +2,9 @@ import FoundationEssentials
 
 extension Store {
     package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
-        let counted: [[Int64]?]
-        if requests.contains(where: { $0.badge != nil }) {
-            counted = try await write { try BadgeCounting(session: $0).count(requests) }
-        } else {
-            counted = requests.map { _ in [] }
-        }
+        let counted: [[Int64]?] =
+            requests.contains { $0.badge != nil }
+            ? try await write { try BadgeCounting(session: $0).count(requests) } : requests.map { _ in [] }
         let known = try await values(for: requests)
         return zip(requests, counted).map { request, badges in
             badges.map { badges in

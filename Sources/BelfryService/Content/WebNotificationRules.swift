@@ -64,29 +64,35 @@ enum WebNotificationRules {
         guard actions.count <= actionsMax else {
             throw InvalidInput(field: field, "has \(actions.count) actions, the limit is \(actionsMax)")
         }
-        var checked: [JSONValue] = []
-        for (index, action) in actions.enumerated() {
+        return try actions.enumerated().map { (index, action) throws(InvalidInput) in
             let name = "\(field)[\(index)]"
             let known = try Self.checked(try action.demandObject(name), by: actionShapes, field: name)
             guard known["action"] != nil, known["title"] != nil else {
                 throw InvalidInput(field: name, "needs action and title")
             }
-            checked.append(.object(known))
+            return JSONValue.object(known)
         }
-        return checked
     }
 
     /// No `javascript:`, and nothing without TLS except on the browser's own machine: the worker opens any URL that it gets.
     private static func isURL(_ text: String) -> Bool {
-        // A signed link begins with its URL, which is checked when the template is read. Another filter may show another text.
-        if let quote = ["'", "\""].first(where: { text.hasPrefix("{{\($0)https://") }) {
-            let rest = text.dropFirst(3).drop { String($0) != quote }.dropFirst().drop { $0 == " " || $0 == "|" }
-            return text.utf8.count <= urlBytesMax && (rest.hasPrefix("signed_link") || rest.hasPrefix("}}"))
-        }
-        guard 1...urlBytesMax ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
+        let template = try? TextTemplate(text, field: "", context: TextContext())
+        let url = template?.replacing(\.textOfLink) ?? text
+        guard 1...urlBytesMax ~= text.utf8.count, url.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
             return false
         }
-        return text.hasPrefix("https://") || text.hasPrefix("http://localhost") || text.hasPrefix("http://127.0.0.1")
-            || (text.hasPrefix("/") && !text.hasPrefix("//"))
+        return url.hasPrefix("https://") || url.hasPrefix("http://localhost") || url.hasPrefix("http://127.0.0.1")
+            || (url.hasPrefix("/") && !url.hasPrefix("//"))
+    }
+}
+
+extension Placeholder {
+    /// A sample in a URL. A signed link begins with its URL, which is checked when the template is read; a form may show another text.
+    fileprivate var textOfLink: String {
+        switch source {
+        case .signedLink(let url): url
+        case .text(let text) where form == nil && text.hasPrefix("https://"): text
+        default: "x"
+        }
     }
 }

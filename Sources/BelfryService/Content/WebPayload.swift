@@ -4,6 +4,7 @@ package import FoundationEssentials
 /// for the web; otherwise a JSON object of the sender's own members with `body`. Both have the `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
+    package let members: JSONObject
     /// The part that is shown, for a worker that knows only notifications; nil where the sender wrote for a worker of the site.
     package let notification: JSONObject?
 
@@ -26,6 +27,7 @@ package struct WebPayload: Sendable, Hashable {
             members["receiptId"] = id
             if declared != nil { members["notification"] = members["notification"]?.carrying(receiptID: id) }
         }
+        self.members = members
         bytes = JSONValue.object(members).encoded
         guard bytes.count <= Self.bytesMax else {
             throw .tooLarge("a web", bytes: bytes.count, "Web Push takes", limit: Self.bytesMax)
@@ -38,8 +40,7 @@ package struct WebPayload: Sendable, Hashable {
         guard members["receiptId"] == nil else {
             throw InvalidInput(field: "message.custom.web.receiptId", "is reserved: the server writes it")
         }
-        if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
-        if members["title"] == nil { members["title"] = content.shared.title.map(JSONValue.string) }
+        if let body = content.body, members.own("body") == nil { members["body"] = .string(body) }
         content.shared.fill(&members)
         if content.pacing.isPassive { members["silent"] = .bool(true) }
         if members["app_badge"] == nil { members["app_badge"] = content.badge?.inPayload }
@@ -52,9 +53,8 @@ package struct WebPayload: Sendable, Hashable {
     private static func declarative(_ message: WebMessage, _ content: Push.Content) -> JSONObject {
         var notification = message.notification
         // A notification with a title of its own is complete: the text beside it is for the other platforms.
-        if notification["title"] == nil {
-            notification["title"] = content.shared.title.map(JSONValue.string)
-            if notification["body"] == nil { notification["body"] = content.body.map(JSONValue.string) }
+        if let body = content.body, notification.own("title") == nil, notification.own("body") == nil {
+            notification["body"] = .string(body)
         }
         content.shared.fill(&notification)
         if content.pacing.isPassive { notification["silent"] = .bool(true) }
@@ -85,8 +85,8 @@ extension SharedFields {
     fileprivate func fill(_ notification: inout JSONObject) {
         guard !isEmpty else { return }
         let page = link.flatMap { $0.isPage ? $0 : PayloadTemplate.pageMark($0) }
-        for (key, text) in [("image", image), ("navigate", page), ("tag", collapseKey)] where notification[key] == nil {
-            notification[key] = text.map(JSONValue.string)
+        for (key, text) in [("title", title), ("image", image), ("navigate", page), ("tag", collapseKey)] {
+            if let text, notification.own(key) == nil { notification[key] = .string(text) }
         }
         if notification["data"] == nil, !data.isEmpty { notification["data"] = .object(data) }
     }

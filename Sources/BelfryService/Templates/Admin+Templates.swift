@@ -88,10 +88,7 @@ extension Admin {
             }
         }
 
-        func requiredName() throws(InvalidInput) -> String {
-            guard let name else { throw InvalidInput.missing("name") }
-            return try Template.checked(name: name)
-        }
+        func requiredName() throws(InvalidInput) -> String { try Template.checked(name: name.given(as: "name")) }
 
         func requiredMessage() throws(InvalidInput) -> Push.Content {
             guard let content else { throw InvalidInput.missing("message") }

@@ -85,9 +85,11 @@ extension Push.Content {
         merged.follows = follows
         if let body { merged.body = body }
         merged.shared = shared.over(template.shared)
-        merged.custom = template.custom.merging(custom) { $1 }
-        merged.apple = apple ?? template.apple
-        merged.web = web ?? template.web
+        // A platform's part in either form goes before that of the template in the other.
+        let others = template.custom.filter { !($0.key == "ios" && apple != nil || $0.key == "web" && web != nil) }
+        merged.custom = others.merging(custom) { $1 }
+        merged.apple = apple ?? (custom["ios"].map(\.isNull) ?? true ? template.apple : nil)
+        merged.web = web ?? (custom["web"].map(\.isNull) ?? true ? template.web : nil)
         merged.badge = badge ?? template.badge
         merged.isTemplate = isTemplate || template.isTemplate
         merged.language = language ?? template.language
@@ -164,7 +166,7 @@ enum TemplateMigration: SchemaMigration {
                 -- `message` is the stored form of a push's content; see `Push.Content`.
                 CREATE TABLE template (
                     id \(.key),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     name text \(postgres: "COLLATE \"C\"") NOT NULL,
                     message text NOT NULL,
                     version \(.bigint) NOT NULL CHECK (version > 0),
@@ -174,7 +176,7 @@ enum TemplateMigration: SchemaMigration {
                 CREATE UNIQUE INDEX template_name ON template (application_id, name);
 
                 CREATE TABLE template_version (
-                    template_id \(.bigint) NOT NULL REFERENCES template (id),
+                    template_id \(.bigint) NOT NULL REFERENCES template (id) ON DELETE CASCADE,
                     version \(.bigint) NOT NULL,
                     message text NOT NULL,
                     replaced_at_ms \(.bigint) NOT NULL,

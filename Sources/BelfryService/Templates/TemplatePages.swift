@@ -25,18 +25,19 @@ struct TemplatePages {
 
     private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
         let templates = try await visit.services.store.templates(of: application.key)
+        let maySend = visit.may(.send, Permission.Subject(application))
         var page = PageView(
             "Templates", in: application, lead: "Saved messages. Pushes and schedules use them by name."
         ) {
             Section {
                 Table(
-                    "Templates", ["Template", "Version", "Changed", "Send"],
+                    "Templates", ["Template", "Version", "Changed"] + (maySend ? ["Send"] : []),
                     templates.map { template in
-                        [
+                        let link = Value.link("compose", Self.compose(template.name, application))
+                        return [
                             [.link(template.name, Self.address(template.name, application))],
                             [.number(Int(template.version))], [.time(template.updatedAt)],
-                            [.link("compose", Self.compose(template.name, application))],
-                        ]
+                        ] + (maySend ? [[link]] : [])
                     }, empty: "No templates yet.")
             }
         }
@@ -67,11 +68,8 @@ struct TemplatePages {
     // MARK: One template
 
     private func template(_ visit: DashboardRequest, _ application: Application) async throws -> Template {
-        let name = visit.text("template").asName
-        guard let template = try await visit.services.store.template(named: name, of: application.key) else {
-            throw APIError.none("template")
-        }
-        return template
+        try await visit.services.store.template(named: visit.text("template").asName, of: application.key)
+            .orMissing("template")
     }
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
@@ -88,6 +86,7 @@ struct TemplatePages {
         let versions = try await visit.services.store.versions(of: template.key)
         let values = try template.content.valuesOfPlaceholders().withoutRepeats
         let mayChange = visit.may(.change, Permission.Subject(application))
+        let maySend = visit.may(.send, Permission.Subject(application))
         var page = PageView(template.name, in: application, "Templates") {
             Section {
                 Facts {
@@ -96,7 +95,7 @@ struct TemplatePages {
                     Fact("Values", .text(values.isEmpty ? "none" : values.joined(separator: ", ")))
                     Fact("Used by", .text(users.isEmpty ? "no waiting schedule" : users.joined(separator: ", ")))
                 }
-                ButtonRow([Link("Compose from it", Self.compose(template.name, application))])
+                if maySend { ButtonRow([Link("Compose from it", Self.compose(template.name, application))]) }
                 if mayChange {
                     ButtonRow([
                         Form.button(
@@ -114,12 +113,9 @@ struct TemplatePages {
                     Table(
                         "Earlier versions", ["Version", "Replaced", "Message"],
                         versions.map { version in
-                            [
-                                [
-                                    .link(
-                                        "\(version.version)",
-                                        Self.compose("\(template.name)@\(version.version)", application))
-                                ],
+                            let compose = Self.compose("\(template.name)@\(version.version)", application)
+                            return [
+                                [maySend ? .link("\(version.version)", compose) : .text("\(version.version)")],
                                 [.time(version.replacedAt)], [.text(version.contents.summary)],
                             ]
                         }, empty: "")
@@ -151,8 +147,7 @@ struct TemplatePages {
         let template = try await template(visit, application)
         let question = visit.question(
             "Delete the template “\(template.name)”?", "Its versions are deleted too. Pushes that were sent are kept.",
-            [],
-            yes: "Delete the template", no: Self.address(template.name, application))
+            [], yes: "Delete the template", no: Self.address(template.name, application))
         if let question { return question }
         try await visit.searching(application) {
             try await visit.services.all.templates.delete(template.name, of: application, by: visit.author)
@@ -167,12 +162,12 @@ struct TemplatePages {
     ) async throws -> Form {
         let platforms = try await visit.services.store.platforms(of: application.key)
         let action = template.map { Self.address($0.name, application) } ?? Address.of(application, "templates")
-        return ComposeForm(platforms, action: action).templateForm(template)
+        return ComposeForm(Set(platforms.map(\.kind)), action: action).templateForm(template)
     }
 
     private func content(_ visit: DashboardRequest, _ application: Application) async throws -> Push.Content {
         let platforms = try await visit.services.store.platforms(of: application.key)
-        let json = try ComposeForm(platforms, action: "").templateMessage(visit.form)
+        let json = try ComposeForm(Set(platforms.map(\.kind)), action: "").templateMessage(visit.form)
         var reader = JSONReader(Array(json.storedText.utf8))
         let content = try Admin.PushBody.content("message", from: &reader)
         try content.checkMessage()
@@ -253,7 +248,7 @@ extension ComposeForm {
         form.others = [.init(name: "action", value: "preview", label: "Preview")]
         guard let template else { return form }
         form.keep(data)
-        return form.guarded(by: "\(template.version)")
+        return form.guarded(by: "\(template.key)-\(template.version)")
     }
 
     /// The message that the form of a template says.

@@ -255,8 +255,8 @@ extension Outcome {
     }
 
     private init(_ rejection: APNsRejection, _ sentAt: Instant, _ serverErrorWait: Duration) {
-        // The header may contain any number; the wait is a day at most.
-        let retryAfter = rejection.retryAfter.map { Duration.seconds(min(max($0, 0), 86_400)) }
+        // The header may contain any number.
+        let retryAfter = Self.wait(rejection.retryAfter.map { Duration.seconds(max($0, 0)) })
         switch rejection.reason {
         case .unregistered, .expiredToken:
             self = .gone(since: rejection.timestamp.map(Instant.init(milliseconds:)))

@@ -200,25 +200,28 @@ extension FCMMessage {
 }
 
 extension FCMMessage {
-    /// The notification that the worker of Firebase's SDK shows, with the data of all platforms; a part that the sender wrote for a worker
-    /// goes to the site's own as data.
+    /// The notification that the worker of Firebase's SDK shows. The site's own worker has as data what that has no place for: the data, the
+    /// badge, a link that is no https page, or else a part that the sender wrote for a worker.
     fileprivate init(forBrowsers push: Push, _ content: Push.Content, _ receiptID: UUID?, now: Instant) throws {
         let payload = try WebPayload(content, receiptID: nil)
-        var data = content.shared.data
-        if payload.notification == nil, case .object(let members) = try JSONValue(json: payload.bytes) {
-            data = members
+        var shown = payload.notification
+        var data = shown == nil ? payload.members : [:]
+        let page = shown?.removeValue(forKey: "navigate")?.stringValue
+        let link = page.flatMap { $0.hasPrefix("https://") && URL(string: $0)?.host() != nil ? $0 : nil }
+        if let own = shown?.removeValue(forKey: "data") {
+            if case .object(let members) = own { data = members } else { data["data"] = own }
+        }
+        data["app_badge"] = data["app_badge"] ?? payload.members["app_badge"]
+        if shown != nil, link == nil, data["link"] == nil {
+            data["link"] = content.web?.notification["navigate"] ?? content.shared.link.map(JSONValue.string)
         }
         data["receiptId"] = receiptID.map { .string($0.lowercased) }
-        var shown = payload.notification
-        let page = shown?.removeValue(forKey: "navigate")?.stringValue
-        shown?["data"] = nil
         // A second copy, and an update, replace the first.
         if shown != nil, shown?["tag"] == nil { shown?["tag"] = .string(push.shownID.lowercased) }
         let web = FCMWeb(
             notification: shown.map { JSONValue.object($0).encoded },
             timeToLive: push.webLifetime(at: now).map { min(Self.secondsMax, Int64($0)) },
-            urgency: FCMWeb.Urgency(rawValue: push.webUrgency.rawValue), topic: push.webTopic,
-            link: page.flatMap { $0.hasPrefix("https://") && URL(string: $0)?.host() != nil ? $0 : nil })
+            urgency: FCMWeb.Urgency(rawValue: push.webUrgency.rawValue), topic: push.webTopic, link: link)
         try self.init(data: data.texts, android: FCMAndroid(), web: web)
     }
 
@@ -349,6 +352,7 @@ extension Outcome {
     }
 
     private init(_ rejection: FCMRejection, for kind: PlatformKind, _ sentAt: Instant) {
+        let wait = Self.wait(rejection.retryAfter)
         switch rejection.code {
         case .unregistered: self = .gone(since: sentAt)
         // FCM reports this for a malformed token, and for an invalid message: never a reason to deactivate.
@@ -360,20 +364,20 @@ extension Outcome {
                 "FCM answered \(rejection.status) \(rejection.code): the \(kind.isApple ? "APNs key" : "Web Push key") in the "
                     + "Firebase project is missing or wrong; see its Project settings, Cloud Messaging")
         case .thirdPartyAuthError, .apnsAuthError: self = .refused(.forbidden)
-        case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
-        case .unavailable, .internal, .unspecified: self = .failed(retryAfter: rejection.retryAfter)
+        case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: wait ?? .seconds(60))
+        case .unavailable, .internal, .unspecified: self = .failed(retryAfter: wait)
         case .unauthenticated, .permissionDenied, .notFound:
             self = .credentialsRefused("FCM answered \(rejection.status) \(rejection.code)")
-        default: self.init(status: rejection.status, rejection)
+        default: self.init(status: rejection.status, rejection, wait)
         }
     }
 
     /// A code that Google added later: decided by its status.
-    private init(status: Int, _ rejection: FCMRejection) {
+    private init(status: Int, _ rejection: FCMRejection, _ wait: Duration?) {
         switch status {
         case 401, 403, 404: self = .credentialsRefused("FCM answered \(status) \(rejection.code)")
-        case 429: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
-        case 500...: self = .failed(retryAfter: rejection.retryAfter)
+        case 429: self = .throttled(retryAfter: wait ?? .seconds(60))
+        case 500...: self = .failed(retryAfter: wait)
         default: self = .refused(.other)
         }
     }

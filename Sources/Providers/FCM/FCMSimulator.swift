@@ -386,12 +386,9 @@ struct AssertionCheck {
         guard claims["iss"]?.string == account.email else {
             return ("invalid_grant", "Invalid grant: account not found")
         }
-        if let keyID = header["kid"]?.string, keyID != account.keyID {
-            return ("invalid_grant", "Invalid JWT Signature.")
-        }
-        guard isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature) else {
-            return ("invalid_grant", "Invalid JWT Signature.")
-        }
+        guard header["kid"]?.string ?? account.keyID == account.keyID,
+            isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature)
+        else { return ("invalid_grant", "Invalid JWT Signature.") }
         return complaint(about: claims, at: now)
     }
 

@@ -12,7 +12,7 @@ struct FCMMessage {
 
     /// - Parameter request: of the shape of ``FCMShape/request``.
     init(_ request: JSON) {
-        self.isValidateOnly = Self.member("validate_only", of: request)?.bool ?? false
+        self.isValidateOnly = (request["validate_only"] ?? request["validateOnly"])?.bool ?? false
         self.message = request["message"] ?? .object([])
     }
 
@@ -129,10 +129,6 @@ struct FCMMessage {
     }
 
     private func text(_ name: String) -> String? { message[name]?.string }
-
-    private static func member(_ name: String, of object: JSON) -> JSON? {
-        object[name] ?? object["validateOnly"]
-    }
 
     private static func bytes(of value: JSON?) -> Int {
         switch value {

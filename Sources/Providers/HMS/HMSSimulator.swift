@@ -2,11 +2,7 @@ import CryptoExtras
 
 /// Huawei's side: a token endpoint, and answers whose meaning is in a code beside the status.
 package final class HMSService: SimulatedService {
-    package static let habits = {
-        var habits = HTTPHabits()
-        habits.speaksHTTP2 = true
-        return habits
-    }()
+    package static let habits = HTTPHabits(speaksHTTP2: true)
 
     let configuration: HMSConfiguration
     /// The account that signs for `v3`: `email` is the sub-account that `iss` names.

@@ -66,7 +66,8 @@ public struct PAPClient: Sendable {
             batch.append(url: credentials.url, body: body)
         }
         let silence = configuration.silenceLimit
-        return await outbound.post(batch, urgent: urgent, silence: silence, within: deadline).map { PAPAnswer($0) }
+        let answers = await outbound.post(batch, urgent: urgent, silence: silence, within: deadline)
+        return answers.map { answer in answer.result { PAPAnswer($0) } }
     }
 
     /// Source: RFC 7617.
@@ -154,7 +155,7 @@ public struct PAPError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The result of one push.
-public enum PAPAnswer: Sendable, Hashable {
+public enum PAPAnswer: Sendable, Hashable, OutboundResult {
     /// The gateway's code, in an answer of 2xx.
     ///
     /// - Parameter description: visible ASCII.
@@ -170,14 +171,6 @@ public enum PAPAnswer: Sendable, Hashable {
 }
 
 extension PAPAnswer {
-    init(_ answer: OutboundAnswer) {
-        switch answer {
-        case .response(let response): self.init(response)
-        case .unprocessed(let fault): self = .unprocessed(fault)
-        case .unknown(let fault): self = .unknown(fault)
-        }
-    }
-
     /// Reads an answer of any bytes; only `response-result` and `badmessage-response` count, wherever they are. Source:
     /// WAP-247 PAP §9.2.
     public init(_ response: OutboundResponse) {

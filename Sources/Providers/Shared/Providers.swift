@@ -181,12 +181,9 @@ package struct ProviderOptions: Sendable {
 /// The operator's options for a provider that takes many devices in one request.
 package struct MulticastOptions: Sendable {
     /// How many devices may be in flight for one platform.
-    package var devicesMax: Int
+    package var devicesMax = 4_000
     /// How long one batch may take.
-    package var deadline: Duration
+    package var deadline = Duration.seconds(30)
 
-    package init(devicesMax: Int = 4_000, deadline: Duration = .seconds(30)) {
-        self.devicesMax = devicesMax
-        self.deadline = deadline
-    }
+    package init() {}
 }

@@ -24,26 +24,26 @@ struct XML: Sendable, Equatable {
 extension String {
     /// The text in escaped form, for an attribute or between tags.
     var xmlEscaped: String {
-        reduce(into: "") { text, character in
-            switch character {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
             case "&": text += "&amp;"
             case "<": text += "&lt;"
             case ">": text += "&gt;"
             case "\"": text += "&quot;"
-            default: text.append(character)
+            default: text.unicodeScalars.append(scalar)
             }
         }
     }
 }
 
-/// Reads one XML document, element by element.
+/// Reads one XML document, element by element, and scalar by scalar: to Swift, a `>` with a combining mark behind it is another character.
 struct XMLText {
-    private let text: [Character]
+    private let text: [Unicode.Scalar]
     private var index = 0
     private static let depthMax = 64
 
     init(_ text: String) {
-        self.text = Array(text)
+        self.text = Array(text.unicodeScalars)
     }
 
     mutating func readDocument() -> XML? {
@@ -53,22 +53,24 @@ struct XMLText {
     }
 
     private func stands(_ word: String) -> Bool {
-        index + word.count <= text.count && text[index..<index + word.count].elementsEqual(word)
+        text[index...].starts(with: word.unicodeScalars)
     }
 
     private mutating func take(_ word: String) -> Bool {
         guard stands(word) else { return false }
-        index += word.count
+        index += word.unicodeScalars.count
         return true
     }
+
+    private func string(from start: Int) -> String { String(String.UnicodeScalarView(text[start..<index])) }
 
     /// The text before the word, which is skipped.
     private mutating func read(until word: String) -> String? {
         let start = index
         while index < text.count {
             if stands(word) {
-                defer { index += word.count }
-                return String(text[start..<index])
+                defer { index += word.unicodeScalars.count }
+                return string(from: start)
             }
             index += 1
         }
@@ -76,7 +78,7 @@ struct XMLText {
     }
 
     private mutating func skipSpace() {
-        while index < text.count, text[index].isWhitespace { index += 1 }
+        while index < text.count, text[index].properties.isWhitespace { index += 1 }
     }
 
     /// Skips white space, comments, instructions and a document type without an inner part.
@@ -136,10 +138,12 @@ struct XMLText {
 
     private mutating func readName() -> String? {
         let start = index
-        while index < text.count, text[index].isLetter || text[index].isNumber || "-_.:".contains(text[index]) {
-            index += 1
-        }
-        return index > start ? String(text[start..<index]) : nil
+        while index < text.count, Self.isOfName(text[index]) { index += 1 }
+        return index > start ? string(from: start) : nil
+    }
+
+    private static func isOfName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "-_.:".unicodeScalars.contains(scalar)
     }
 
     private mutating func readValue() -> String? {
@@ -153,22 +157,22 @@ struct XMLText {
     }
 
     /// Text with its entities resolved.
-    private mutating func readText(until end: Character, unlike forbidden: Character? = nil) -> String? {
-        var read = ""
+    private mutating func readText(until end: Unicode.Scalar, unlike forbidden: Unicode.Scalar? = nil) -> String? {
+        var read = String.UnicodeScalarView()
         while index < text.count, text[index] != end {
             guard text[index] != forbidden else { return nil }
             if take("&") {
-                guard let name = self.read(until: ";"), let character = Self.entity(name) else { return nil }
-                read.append(character)
+                guard let name = self.read(until: ";"), let scalar = Self.entity(name) else { return nil }
+                read.append(scalar)
             } else {
                 read.append(text[index])
                 index += 1
             }
         }
-        return read
+        return String(read)
     }
 
-    private static func entity(_ name: String) -> Character? {
+    private static func entity(_ name: String) -> Unicode.Scalar? {
         switch name {
         case "amp": "&"
         case "lt": "<"
@@ -176,9 +180,9 @@ struct XMLText {
         case "quot": "\""
         case "apos": "'"
         case _ where name.hasPrefix("#x"):
-            UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init).map { Character($0) }
+            UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
         case _ where name.hasPrefix("#"):
-            UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init).map { Character($0) }
+            UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init)
         default: nil
         }
     }

@@ -33,7 +33,7 @@ struct WNSProvider: PostingProvider {
             payload,
             tag: (push.content.follows?.key(on: .windows8) ?? push.content.shared.collapseKey)?
                 .asKey(of: WNSMessage.tagBytesMax, takingSigns: false),
-            lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
+            lifetime: push.secondsToLive(at: sentAt, max: 2_592_000).map { Int($0) }, isUrgent: push.lane == .urgent)
         let batch = ParsedRecipients(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)

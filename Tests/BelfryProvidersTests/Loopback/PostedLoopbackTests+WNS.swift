@@ -93,15 +93,21 @@ extension PostedLoopbackTests {
         }
     }
 
-    @Test(arguments: [("tile", "1", "cache"), ("raw", "0", "no-cache")])
-    func `WNS is asked to keep nothing for no time`(type: String, ttl: String, policy: String) async throws {
+    @Test(
+        arguments: [
+            ("tile", .milliseconds(500), "1", "cache"), ("raw", .milliseconds(500), "0", "no-cache"),
+            ("tile", .seconds(251_606_145_190), "2592000", "cache"),
+        ] as [(String, Duration, String, String)])
+    func `WNS keeps nothing for no time or for ages`(
+        type: String, lasting: Duration, ttl: String, policy: String
+    ) async throws {
         try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
                 let fields: JSONValue = .object(["textField1": .string("a")])
                 let custom: JSONValue = .object([
                     "type": .string(type), "template_name": .string("TileSquareText04"), "template_fields": fields,
                 ])
-                let push = providers.push(["windows8": custom], lasting: .milliseconds(500))
+                let push = providers.push(["windows8": custom], lasting: lasting)
                 let provider = try providers.provider(.windows8, wns(simulator))
                 #expect(await providers.send(push, to: [simulator.channel("t")], by: provider) == [.accepted])
                 let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest)

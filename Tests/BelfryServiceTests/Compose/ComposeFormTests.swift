@@ -250,10 +250,11 @@ import Testing
         #expect(picture.bytes == longest.bytes.count, "the size is the greatest that it may have")
     }
 
-    @Test func `texts of XML are shown as they are written`() throws {
+    @Test(arguments: ["a < b & \"c\"", "\u{301}a", "\u{200D}<\u{301}\u{600}"])
+    func `texts of XML are shown as they are written`(text: String) throws {
         let picture = try #require(
-            Preview.all(of: Push.Content(body: "a < b & \"c\""), on: [.windows8], for: "App", at: .zero).first)
-        #expect(picture.body == "a < b & \"c\"")
+            Preview.all(of: Push.Content(body: text), on: [.windows8], for: "App", at: .zero).first)
+        #expect(picture.body == text)
     }
 
     @Test(arguments: [

@@ -312,6 +312,27 @@ import Testing
 
     // MARK: At a place
 
+    @Test(
+        arguments: [
+            (["ios", "android", "android-fcm", "web"], "all"), (["ios"], "ios"),
+            (["android", "android-fcm"], "android"),
+            (["android-fcm"], "android-fcm"), (["ios", "android-fcm", "web"], nil), (["web"], nil),
+        ] as [([String], String?)])
+    func `a geofence is for the platforms that were chosen`(boxes: [String], platform: String?) async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        for kind in [PlatformKind.android, .androidFCM, .web] {
+            _ = try await dashboard.store.create(.of(contents.application, kind: kind))
+        }
+        let fields = [
+            ("body", "Near"), ("audience", "place"), ("place", "group-\(contents.group.key)"), ("trigger", "exit"),
+            ("expires_at", "2199-01-31T08:30"),
+        ]
+        let review = try await browser.post(path, fields + boxes.map { ("on-\($0)", "yes") })
+        #expect(review.status == (platform == nil ? .unprocessableContent : .ok))
+        let fact = platform.map { ">Platforms</dt><dd><span dir=\"auto\">\($0)</span>" }
+        #expect(review.contains(fact ?? "at a place is for all platforms"), "\(boxes)")
+    }
+
     @Test func `a push at a place becomes a geofence`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let fields = [
@@ -323,6 +344,8 @@ import Testing
         let timed = fields + [("expires_at", "2199-01-31T08:30"), ("send_at", "2198-01-31T08:30")]
         let review = try await browser.post(path, timed)
         #expect(review.status == .ok && review.contains("Make the geofence"))
+        let personal = try await browser.post(path, timed + [("badge", "+1")])
+        #expect(personal.status == .unprocessableContent && personal.contains("a geofence is the same for all"))
         #expect(try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).total == 1)
         #expect(try await browser.post(path, timed + [("action", "send")]).location.hasSuffix("places?done=saved"))
         let fence = try #require(

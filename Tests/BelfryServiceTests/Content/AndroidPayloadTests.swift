@@ -103,7 +103,8 @@ import Testing
     @Test func `Huawei's limit counts the request, with doubly escaped quotes`() throws {
         // {"message":"…"} as a string, and what stands around it.
         let fits = String(repeating: "x", count: 4_096 - 120 - #"{\"message\":\"\"}"#.utf8.count)
-        #expect(try Self.payload(nil, body: fits, kind: .huawei).dataByKey == ["message": fits])
+        let payload = try Self.payload(nil, body: fits, kind: .huawei)
+        #expect(payload.dataByKey == ["message": fits] && payload.dataBytes == 4_096)
         #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .huawei) }
         #expect(throws: InvalidInput.self) {
             try Self.payload(nil, body: String(repeating: "\"", count: 1_400), kind: .huawei)

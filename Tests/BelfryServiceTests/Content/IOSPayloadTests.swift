@@ -40,6 +40,7 @@ import Testing
             ("null", #"{"aps":{"alert":"hello"}}"#),
             (#"{"alert":"mine"}"#, #"{"aps":{"alert":"mine"}}"#),
             (#"{"alert":{"title":"t"}}"#, #"{"aps":{"alert":{"body":"hello","title":"t"}}}"#),
+            (#"{"alert":""}"#, #"{"aps":{"alert":"hello"}}"#),
             (#"{"alert":{"body":"mine"}}"#, #"{"aps":{"alert":{"body":"mine"}}}"#),
             (#"{"alert":{"title-loc-key":null,"body":"b"}}"#, #"{"aps":{"alert":{"body":"b"}}}"#),
             (
@@ -68,6 +69,20 @@ import Testing
         ] as [(String?, String)])
     func `each field has its place`(ios: String?, expected: String) throws {
         #expect(try Self.decoded(Self.payload(ios, body: "hello")) == Self.json(expected))
+    }
+
+    @Test func `an empty text hides no field of the message`() throws {
+        let ios = try Self.json(#"{"alert":{"title":"","body":""},"sound":"","category":""}"#)
+        let shared = SharedFields([.title: "t", .sound: "s", .category: "c"])
+        let content = Push.Content(body: "b", shared: shared, custom: ["ios": ios])
+        #expect(
+            try Self.decoded(IOSPayload(content, receiptID: nil, sentAt: Self.sentAt))
+                == Self.json(#"{"aps":{"alert":{"body":"b","title":"t"},"category":"c","sound":"s"}}"#))
+        let apple = try ApplePush(type: .alert, payload: ["aps": .object(["alert": .string("")])])
+        #expect(
+            try Self.decoded(
+                IOSPayload(Push.Content(body: "b", apple: apple), receiptID: nil, sentAt: Self.sentAt))
+                == Self.json(#"{"aps":{"alert":"b"}}"#))
     }
 
     @Test func `the receipt stands at the root, in lower case`() throws {

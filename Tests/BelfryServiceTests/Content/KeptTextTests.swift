@@ -244,7 +244,7 @@ import Testing
         let device = "\(app)/devices/\(contents.device.uuid.lowercased)"
         let before = try await dashboard.store.auditLog().count
         for (path, words) in [
-            ("\(app)/topics/dairy/delete", "Schedules that use it"), ("/admin/keys/\(key.key.id)/revoke", "Last used"),
+            ("\(app)/topics/dairy/delete", "Used by"), ("/admin/keys/\(key.key.id)/revoke", "Last used"),
             ("\(device)/deactivate", "registers again"),
         ] {
             let question = try await browser.post(path)
@@ -258,7 +258,7 @@ import Testing
         #expect(try await dashboard.store.auditLog().count == before + 3)
     }
 
-    @Test func `schedules naming a topic are counted by whole name`() async throws {
+    @Test func `what names a topic is counted by whole name`() async throws {
         let dashboard = try TestDashboard()
         let contents = try await TestContents(dashboard, text: "dairy")
         let browser = try await dashboard.browser("root@a.example")
@@ -267,15 +267,18 @@ import Testing
         let pushes = PushService(store: dashboard.store)
         for (number, target) in [
             Target.everyone, try Target(topics: ["dairy", "a"]), try Target(topics: ["ab"]),
+            Target(.not(.term(.topics(["a"])))),
         ].enumerated() {
             _ = try await pushes.schedule(
                 PushRequest(content: Push.Content(body: "at last"), target: target),
                 at: dashboard.clock.now + .seconds(3_600 + Int64(number)), for: contents.application.key)
         }
+        _ = try await dashboard.services.segments.create(
+            "b", .term(.topics(["a"])), of: contents.application, by: TestDashboard.author)
         let question = try await browser.post("/apps/\(contents.application.uuid.lowercased)/topics/a/delete")
-        let words = try #require(question.text.firstRange(of: "Schedules that use it")).upperBound
+        let words = try #require(question.text.firstRange(of: "Used by")).upperBound
         let fact = question.text[words...].prefix(120)
-        #expect(fact.contains(">1<"), "\(fact)")
+        #expect(fact.contains(">2 schedules, 1 segment<"), "\(fact)")
     }
 
     @Test func `somebody is shut out after a question with numbers`() async throws {

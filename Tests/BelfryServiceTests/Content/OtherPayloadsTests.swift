@@ -111,7 +111,7 @@ import Testing
 
     @Test func `a BlackBerry gets its own text before the body`() throws {
         let own = try BB10Payload(Self.content("bb10", #""mine""#, body: "all"))
-        let all = try BB10Payload(Push.Content(body: "all"))
+        let all = try BB10Payload(Self.content("bb10", "\"\"", body: "all"))
         #expect(own?.bytes == Array("mine".utf8))
         #expect(all?.bytes == Array("all".utf8))
         #expect(throws: InvalidInput.self) { try BB10Payload(Self.content("bb10", "7")) }
@@ -123,6 +123,8 @@ import Testing
         #expect(
             String(decoding: payload.bytes, as: UTF8.self)
                 == #"{"body":"b","receiptId":"00000000-0000-0000-0000-00000000000a","title":"T","data":{"a":1}}"#)
+        let empty = try WebPayload(Self.content("web", #"{"body":""}"#, body: "b"), receiptID: nil)
+        #expect(empty.bytes == Array(#"{"body":"b"}"#.utf8))
         #expect(throws: InvalidInput.self) { try WebPayload(Self.content("web", #"{"receiptId":1}"#), receiptID: nil) }
         #expect(throws: InvalidInput.self) { try WebPayload(Self.content("web", "[]"), receiptID: nil) }
     }

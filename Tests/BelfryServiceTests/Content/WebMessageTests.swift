@@ -35,7 +35,15 @@ import Testing
 
     @Test func `a declarative message always has a target`() throws {
         _ = try Self.message(#"{"title":"t","navigate":"{{'https://a.example' | signed_link}}"}"#)
+        _ = try Self.message(#"{"title":"t","navigate":"/u/{{ user.id | default: 'a b' }}"}"#)
         #expect(try Self.payload(#"{"title":"Hi"}"#)["notification"]?["navigate"] == .string("/"))
+    }
+
+    @Test func `empty texts are filled in from the message`() throws {
+        let content = Push.Content(
+            body: "b", shared: SharedFields([.title: "T"]), web: try Self.message(#"{"title":"","body":""}"#))
+        let shown = try JSONValue(json: WebPayload(content, receiptID: nil).bytes)["notification"]
+        #expect(shown?["title"] == .string("T") && shown?["body"] == .string("b"))
     }
 
     @Test(
@@ -46,6 +54,7 @@ import Testing
             #"{"title":"t","navigate":"/\\evil.example/"}"#: "navigate",
             #"{"title":"t","navigate":"http://shop.example/"}"#: "navigate",
             #"{"title":"t","navigate":"{{'https://a.example' | number | default: 'javascript:x'}}"}"#: "navigate",
+            #"{"title":"t","navigate":"{{ values.url | default: 'https://a.example' }}"}"#: "navigate",
             #"{"title":"t","image":"data:image/png;base64,AA"}"#: "image", #"{"title":"t","dir":"up"}"#: "dir",
             #"{"title":"t","silent":"yes"}"#: "silent", #"{"title":"t","topic":""}"#: "topic",
             #"{"title":"t","topic":"a b"}"#: "topic", #"{"title":"t","urgency":"urgent"}"#: "urgency",
@@ -89,6 +98,7 @@ import Testing
         for content in [
             Push.Content(body: "text", shared: SharedFields([.title: "t"], data: ["from": .string("x")])),
             Push.Content(body: "text", custom: ["web": .object(["google.x": .string("x")])]),
+            Push.Content(body: "text", web: try Self.message(#"{"title":"t","data":{"from":1}}"#)),
         ] {
             try content.check(for: [.web], receiptID: UUID())
             #expect(throws: InvalidInput.self) { try content.check(for: [.webFCM], receiptID: UUID()) }

@@ -106,6 +106,19 @@ import Testing
         #expect(try await fixture.content(of: present).body == "new")
     }
 
+    @Test func `a push's part goes before its template's other form`() throws {
+        let custom = Push.Content(
+            body: "b", custom: ["ios": .object(["category": .string("x")]), "web": .object(["a": .integer(1)])])
+        let apple = try ApplePush(type: .alert, payload: ["aps": .object(["alert": .string("a")])])
+        let other = Push.Content(apple: apple, web: WebMessage(stored: ["title": .string("t")]))
+        let (first, second) = (try other.over(custom), try custom.over(other))
+        #expect(first.apple == apple && first.web == other.web && first.custom.isEmpty)
+        #expect(second.apple == nil && second.web == nil && second.custom == custom.custom)
+        var both = custom
+        both.apple = apple
+        #expect(throws: InvalidInput.self) { try both.over(other) }
+    }
+
     @Test func `a schedule takes the version that it names`() async throws {
         let fixture = try await Fixture()
         let store = fixture.server.store

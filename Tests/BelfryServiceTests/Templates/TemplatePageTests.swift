@@ -31,7 +31,8 @@ import Testing
         #expect(
             shown.contains("value=\"de\"") && shown.contains("Eier</textarea>") && shown.contains("In another language")
         )
-        let edited = fields.dropFirst().map { $0.0 == "title" ? ("title", "Farm") : $0 } + [("seen", "1")]
+        let seen = try #require(shown.seen(by: "\(app)/templates/eggs"))
+        let edited = fields.dropFirst().map { $0.0 == "title" ? ("title", "Farm") : $0 } + [("seen", seen)]
         #expect(try await browser.post("\(app)/templates/eggs", edited).location.hasSuffix("?done=saved"))
         let late = try await browser.post("\(app)/templates/eggs", edited)
         #expect(late.status == .unprocessableContent && late.contains("Somebody else has changed this"))
