@@ -103,15 +103,10 @@ extension JSONReader {
     }
 
     mutating func uuids(_ field: String) throws(InvalidInput) -> [UUID]? {
-        guard let texts = try strings(field) else { return nil }
-        var uuids: [UUID] = []
-        for (index, text) in texts.enumerated() {
-            guard let uuid = UUID(text: text) else {
-                throw InvalidInput(field: "\(field)[\(index)]", "is not a UUID")
-            }
-            uuids.append(uuid)
+        try strings(field)?.enumerated().map { (index, text) throws(InvalidInput) in
+            guard let uuid = UUID(text: text) else { throw InvalidInput(field: "\(field)[\(index)]", "is not a UUID") }
+            return uuid
         }
-        return uuids
     }
 
     /// A time of RFC 3339, which says its zone.
@@ -127,8 +122,7 @@ extension JSONReader {
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ field: String, as type: Choice.Type = Choice.self
     ) throws(InvalidInput) -> Choice? {
-        guard let text = try string(field) else { return nil }
-        return try Choice(named: text, field: field)
+        try string(field).map { (text) throws(InvalidInput) in try Choice(named: text, field: field) }
     }
 }
 

@@ -12,7 +12,10 @@ extension Admin {
 
         package init(_ schedule: Schedule) { text = "\"\(schedule.version)\"" }
 
-        package init(_ campaign: Campaign) { text = "\"\(campaign.version)\"" }
+        /// - Parameter digest: of what it sends.
+        init(_ campaign: Campaign, _ digest: String) {
+            self.init(digest: ["\(campaign.key)", "\(campaign.version)", digest])
+        }
 
         package init(_ place: Place) {
             self.init(digest: [place.name, "\(place.latitude)", "\(place.longitude)", "\(place.radius)"])

@@ -29,13 +29,11 @@ extension Admin {
         func choice<Choice: RawRepresentable<String> & CaseIterable>(
             _ name: String, as type: Choice.Type = Choice.self
         ) throws(InvalidInput) -> Choice? {
-            guard let text = text(name) else { return nil }
-            return try Choice(named: text, field: name)
+            try text(name).map { (text) throws(InvalidInput) in try Choice(named: text, field: name) }
         }
 
         func instant(_ name: String) throws(InvalidInput) -> Instant? {
-            guard let text = text(name) else { return nil }
-            return try Instant(text, field: name)
+            try text(name).map { (text) throws(InvalidInput) in try Instant(text, field: name) }
         }
 
         /// The size of a page.

@@ -65,9 +65,6 @@ extension Admin {
             name = try reader.string(field)
         }
 
-        func required() throws(InvalidInput) -> Name {
-            guard let name else { throw InvalidInput.missing("name") }
-            return try Name(name)
-        }
+        func required() throws(InvalidInput) -> Name { try Name(name.given(as: "name")) }
     }
 }

@@ -18,15 +18,17 @@ struct ApplicationPages {
     private static let perPage = 100
 
     @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
-        let (wanted, after) = (visit.query["q"].caseFolded, Int(visit.number("from") ?? 0))
-        let all = try await visit.applications().filter { wanted.isEmpty || $0.name.caseFolded.contains(wanted) }
+        let wanted = visit.query["q"].caseFolded
+        let end = (visit.query.raw("after"), visit.number("key") ?? 0)
+        let left = try await visit.applications().filter { wanted.isEmpty || $0.name.caseFolded.contains(wanted) }
+            .drop { ($0.name.lowercased(), $0.key.rawValue) <= end }
         var page = PageView("Applications")
         if visit.mayCreateApplications {
             page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]
         }
         var table = Table(
             "Applications", ["Name", "Description", "UUID", "Created"],
-            all.dropFirst(after).prefix(Self.perPage).map { application in
+            left.prefix(Self.perPage).map { application in
                 [
                     [.link(application.name, Address.of(application))], [.text(application.description)],
                     [.code(application.uuid.lowercased)], [.time(application.createdAt)],
@@ -34,9 +36,10 @@ struct ApplicationPages {
             },
             empty: wanted.isEmpty ? "No applications yet." : "No applications match.",
             emptyLink: visit.mayCreateApplications ? Link("New application", Address.path("apps", "new")) : nil)
-        if all.dropFirst(after).count > Self.perPage {
+        if left.count > Self.perPage, let last = left.prefix(Self.perPage).last {
             table.next = Address.query(
-                Address.path("apps"), [("q", visit.query["q"]), ("from", String(after + Self.perPage))])
+                Address.path("apps"),
+                [("q", visit.query["q"]), ("after", last.name.lowercased()), ("key", "\(last.key)")])
         }
         page.sections = [
             Section {
@@ -270,9 +273,7 @@ struct ApplicationPages {
             throw InvalidInput(
                 field: "caps", "has \(words.count) caps, the limit is \(DeliveryRules.capsMax)")
         }
-        var caps: [FrequencyCap] = []
-        for each in words { caps.append(try FrequencyCap(words: String(each), field: "caps")) }
-        return caps
+        return try words.map { (each) throws(InvalidInput) in try FrequencyCap(words: String(each), field: "caps") }
     }
 
     @Sendable private func replaceAPIKey(_ visit: DashboardRequest, _ application: Application) async throws
@@ -330,11 +331,13 @@ struct ApplicationPages {
         let pushes = try await store.pushes(of: application.key, before: nil, limit: 1)
         return .page(
             Self.setup(
-                application, platforms, devices: devices, hasPushes: !pushes.isEmpty, url: visit.serverURL))
+                application, platforms, devices: devices, hasPushes: !pushes.isEmpty, url: visit.serverURL,
+                may: { visit.may($0, Permission.Subject(application)) }))
     }
 
     static func setup(
-        _ application: Application, _ platforms: [Platform], devices: Int, hasPushes: Bool, url: String
+        _ application: Application, _ platforms: [Platform], devices: Int, hasPushes: Bool, url: String,
+        may: (Permission.Action) -> Bool
     ) -> PageView {
         let done = [true, !platforms.isEmpty, devices > 0 && hasPushes]
         var page = PageView(
@@ -351,7 +354,7 @@ struct ApplicationPages {
                             ? "Give it the key that Apple, Google or another provider issued for your app."
                             : platforms.map(\.name).joined(separator: ", "),
                         isDone: done[1], isNext: !done[1],
-                        link: done[1]
+                        link: done[1] || !may(.change)
                             ? nil : Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)),
                     Step(
                         title: "Register your device, and send",
@@ -361,7 +364,7 @@ struct ApplicationPages {
                                 ? "One device has registered. Congratulations!"
                                 : "\(devices.grouped) devices have registered. Congratulations!",
                         isDone: done[2], isNext: done[1] && !done[2],
-                        link: devices > 0
+                        link: devices > 0 && may(.send)
                             ? Link("Compose a push", Address.of(application, "compose"), isMain: true) : nil),
                 ])
             }

@@ -332,9 +332,14 @@ enum PlatformStatements {
          WHERE id = $4 AND parked_cause IS NULL AND credentials_version = $5
         """
 
+    /// Whether its devices were declared dead in numbers that are not believed.
+    static let isDoubted: SQLText =
+        "SELECT 1 /* platforms.is_doubted */ FROM platform WHERE id = $1 AND parked_cause = 'dead_tokens'"
+
     static let resume: SQLText = """
         UPDATE platform /* platforms.resume */
-           SET parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL, probe_at_ms = NULL, probe_count = 0,
+           SET credentials_version = credentials_version + CASE WHEN parked_cause = 'dead_tokens' THEN 1 ELSE 0 END,
+               parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL, probe_at_ms = NULL, probe_count = 0,
                parked_services = NULL
          WHERE id = $1 AND (parked_cause IS NOT NULL OR parked_services IS NOT NULL)
         """

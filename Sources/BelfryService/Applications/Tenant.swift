@@ -18,7 +18,7 @@ package struct Name: Sendable, Hashable {
     package static let bytesMax = 255
 
     package init(_ text: String, field: String = "name") throws(InvalidInput) {
-        let text = text.normalized
+        let text = try text.storable(field).normalized
         guard !text.isEmpty, text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(field: field, "has to be 1 to \(Self.bytesMax) bytes, it is \(text.utf8.count)")
         }
@@ -37,6 +37,6 @@ package struct Description: Sendable, Hashable {
         guard text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
         }
-        self.text = text
+        self.text = try text.storable(field)
     }
 }

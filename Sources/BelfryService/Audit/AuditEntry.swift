@@ -86,6 +86,10 @@ package struct AuditedChange: Sendable, Hashable {
     package let application: Key<Application>?
     /// The new values, by field. Never a secret.
     package private(set) var details: [String: String] = [:]
+
+    /// The name of the author where there is no `keyID`.
+    static let local = "local operator"
+    var who: String { keyID ?? Self.local }
 }
 
 extension AuditedChange {
@@ -133,6 +137,7 @@ extension Permission.Subject {
 /// Selects lines of the audit log, newest first.
 package struct AuditQuery: Sendable, Hashable {
     package var bounds: AdminKey.Bounds
+    /// Compared with `AuditedChange.who`; nil for everybody's.
     package var keyID: String?
     package var from: Instant
     /// Exclusive.

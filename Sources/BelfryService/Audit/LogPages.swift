@@ -172,7 +172,9 @@ struct AuditPages {
         var form = Form.filter(
             Address.path("admin", "audit"),
             [
-                .text("who", "Who", visit.query["who"], hint: "A person's e-mail address, or the id of a key"),
+                .text(
+                    "who", "Who", visit.query["who"],
+                    hint: "An e-mail address, the id of a key, or \(AuditedChange.local)"),
                 .text("from", "From", visit.query["from"], type: "date"),
                 .text("until", "Until", visit.query["until"], type: "date"),
             ])
@@ -218,8 +220,7 @@ struct AuditPages {
             "Audit log", ["Time", "Who", "From", "Change", "Object", "Details"],
             entries.map { entry in
                 [
-                    [.time(entry.at)], [.text(entry.change.keyID ?? "local operator")],
-                    [.text(entry.change.address ?? "")],
+                    [.time(entry.at)], [.text(entry.change.who)], [.text(entry.change.address ?? "")],
                     [.text(entry.change.action)], [.code(entry.change.subject)], [.text(details(entry))],
                 ]
             }, empty: empty)
@@ -247,7 +248,7 @@ struct AuditPages {
 
     private static func line(_ entry: AuditEntry) -> String {
         [
-            entry.at.text, entry.change.keyID ?? "local operator", entry.change.address ?? "", entry.change.action,
+            entry.at.text, entry.change.who, entry.change.address ?? "", entry.change.action,
             entry.change.subject, details(entry),
         ].map(\.csvCell).joined(separator: ",")
     }

@@ -38,47 +38,40 @@ extension Store {
     package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
         // Others pass over lines that are not asked for.
         let isShort = query.keyID == nil && query.from == .distantPast && query.until == .distantFuture
-        guard !isShort else { return try await read { [damagedRows] in try $0.auditLog(query, damagedRows) } }
+        guard !isShort else { return try await read { try $0.auditLog(query) } }
         var application: Key<Application>?
         if case .application(let key, _) = query.bounds { application = key }
-        return try await search(for: application) { [damagedRows] db, _ in try db.auditLog(query, damagedRows) }
+        return try await search(for: application) { db, _ in try db.auditLog(query) }
     }
 }
 
 extension SQLConnection {
-    fileprivate func auditLog(_ query: AuditQuery, _ damaged: DamagedRows) throws -> [AuditEntry] {
-        try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
-            try auditLog(query, before: before, limit: limit, damaged)
-        }
-    }
-
-    private func auditLog(
-        _ query: AuditQuery, before: Key<AuditEntry>, limit: Int, _ damaged: DamagedRows
-    ) throws -> [(position: Key<AuditEntry>, value: AuditEntry?)] {
-        func entry(_ row: some SQLRow) throws -> (position: Key<AuditEntry>, value: AuditEntry?) {
-            let key = Key<AuditEntry>(row.integer(0))
-            return (key, try damaged.readable("line \(key) of the audit log") { try AuditEntry(row) })
-        }
+    fileprivate func auditLog(_ query: AuditQuery) throws -> [AuditEntry] {
+        let before = query.before ?? Key(.max)
         switch query.bounds {
         case .everything:
             return try prepared(AuditStatements.all).all(
-                before, limit, query.from, query.until, query.keyID, as: entry)
+                before, query.limit, query.from, query.until, query.keyID, as: AuditEntry.init)
         case .tenant(let tenant):
             return try prepared(AuditStatements.ofTenant).all(
-                before, limit, query.from, query.until, query.keyID, tenant, as: entry)
+                before, query.limit, query.from, query.until, query.keyID, tenant, as: AuditEntry.init)
         case .application(let application, _):
             return try prepared(AuditStatements.ofApplication).all(
-                before, limit, query.from, query.until, query.keyID, application, as: entry)
+                before, query.limit, query.from, query.until, query.keyID, application, as: AuditEntry.init)
         }
     }
 }
 
 extension AuditEntry {
-    /// From the columns of `AuditStatements.all` and its like.
-    fileprivate init(_ row: some SQLRow) throws {
+    /// From the columns of `AuditStatements.all` and its like. A line whose details cannot be read has them as they are stored.
+    fileprivate init(_ row: some SQLRow) {
         var details: [String: String] = [:]
-        try JSONReader.document(row.blob(8)) { reader, key throws(InvalidInput) in
-            details[key] = try reader.string(key)
+        do {
+            try JSONReader.document(row.blob(8)) { reader, key throws(InvalidInput) in
+                details[key] = try reader.string(key)
+            }
+        } catch {
+            details = ["unreadable": row.text(8)]
         }
         self.init(
             key: Key(row.integer(0)), at: Instant(milliseconds: row.integer(1)),
@@ -106,7 +99,8 @@ enum AuditStatements {
         """
         SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.\(name) */
           FROM audit
-         WHERE \(owner)id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
+         WHERE \(owner)id < $1 AND at_ms >= $3 AND at_ms < $4
+           AND ($5 IS NULL OR coalesce(key_id, '\(AuditedChange.local)') = $5)
          ORDER BY id DESC
          LIMIT $2
         """

@@ -28,9 +28,9 @@ extension Admin {
         ) -> Route {
             factory.application(.post, "apps/:app_uuid/campaigns/:campaign/\(name)", .send) { call, application in
                 let found = try await found(call, application)
-                try call.demandMatch(EntityTag(found))
+                try await demandMatch(call, found, application)
                 let campaign = try await run(service)(found, application, call.author)
-                return try Response(CampaignReply(campaign)).tagged(EntityTag(campaign))
+                return try await Response(CampaignReply(campaign)).tagged(tag(campaign, application))
             }
         }
 
@@ -55,7 +55,7 @@ extension Admin {
             let report = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await service.report(of: campaign)
             }
-            return try Response(CampaignReply(campaign, report)).tagged(EntityTag(campaign))
+            return try await Response(CampaignReply(campaign, report)).tagged(tag(campaign, application))
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
@@ -63,14 +63,14 @@ extension Admin {
             guard body.name == nil else { throw InvalidInput(field: "name", "stays: make another campaign") }
             guard !body.members.isEmpty else { throw InvalidInput.missing("a field") }
             let found = try await found(call, application)
-            try call.demandMatch(EntityTag(found))
+            try await demandMatch(call, found, application)
             let campaign = try await service.change(found, body.members, of: application, by: call.author)
-            return try Response(CampaignReply(campaign)).tagged(EntityTag(campaign))
+            return try await Response(CampaignReply(campaign)).tagged(tag(campaign, application))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             let found = try await found(call, application)
-            try call.demandMatch(EntityTag(found))
+            try await demandMatch(call, found, application)
             try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await service.delete(found, of: application, by: call.author)
             }
@@ -85,6 +85,15 @@ extension Admin {
             return try Response(
                 CampaignTestsReply(
                     pushes: sent.map { .init(variant: $0.variant, receipt_id: $0.receiptID.lowercased) }))
+        }
+
+        private func tag(_ campaign: Campaign, _ application: Application) async throws -> EntityTag {
+            try await service.shown(campaign, of: application).tag
+        }
+
+        private func demandMatch(_ call: Call, _ campaign: Campaign, _ application: Application) async throws {
+            guard call.request.headers[.ifMatch] != nil else { return }
+            try call.demandMatch(try await tag(campaign, application))
         }
 
         private func found(_ call: Call, _ application: Application) async throws -> Campaign {

@@ -192,10 +192,10 @@ extension CampaignPlan {
         ([try? body(without: Self.times).content()] + variants.map(\.content)).compactMap { $0?.template?.name }
     }
 
-    /// The expressions of its targets.
+    /// Its targets as expressions.
     var expressions: [AudienceExpression] {
         let target = try? body(without: Self.times).pushRequest(or: Push.Content()).target
-        return [target, testTarget].compactMap { $0?.expression }
+        return [target, testTarget].compactMap { $0?.asExpression }
     }
 
     private static let times = ["send_at", "recurrence"]
@@ -215,9 +215,8 @@ extension CampaignPlan {
 
     private static func labels(_ value: JSONValue?) throws(InvalidInput) -> [String] {
         guard let value else { return [] }
-        var labels: [String] = []
-        for (index, text) in try value.strings("labels").enumerated() {
-            labels.append(try text.asName(field: "labels[\(index)]", bytesMax: labelBytesMax))
+        let labels = try value.strings("labels").enumerated().map { (index, text) throws(InvalidInput) in
+            try text.asName(field: "labels[\(index)]", bytesMax: labelBytesMax)
         }
         guard labels.count <= labelsMax else {
             throw InvalidInput(field: "labels", "has \(labels.count) labels, the limit is \(labelsMax)")

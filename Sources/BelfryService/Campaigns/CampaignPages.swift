@@ -181,31 +181,39 @@ struct CampaignPages {
     // MARK: One campaign
 
     private func campaign(_ visit: DashboardRequest, _ application: Application) async throws -> Campaign {
-        guard
-            let campaign = try await visit.services.store.campaign(
-                named: visit.text("campaign").asName, of: application.key)
-        else { throw APIError.none("campaign") }
-        return campaign
+        try await visit.services.store.campaign(named: visit.text("campaign").asName, of: application.key)
+            .orMissing("campaign")
     }
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let campaign = try await campaign(visit, application)
-        return .page(try await page(of: campaign, visit, application, Self.planForm(campaign, application)))
+        return .page(try await page(of: campaign, visit, application))
     }
 
     private func page(
-        of campaign: Campaign, _ visit: DashboardRequest, _ application: Application, _ form: Form
+        of campaign: Campaign, _ visit: DashboardRequest, _ application: Application, _ form: Form? = nil
     ) async throws -> PageView {
         let report = try await visit.searching(application) {
             try await visit.services.all.campaigns.report(of: campaign)
         }
+        let shown = try await visit.services.all.campaigns.shown(campaign, of: application)
         var page = Self.page(campaign, application, report)
         if visit.may(.send, Permission.Subject(application)) {
-            page.sections.insert(
-                Section { ButtonRow(Self.buttons(campaign, report, application, visit.author)) }, at: 1)
+            let buttons = Self.buttons(campaign, report, application, visit.author).map { $0.guarded(by: shown.tag) }
+            page.sections.insert(Section { ButtonRow(buttons) }, at: 1)
+        }
+        if !shown.contents.isEmpty {
+            page.sections.append(
+                Section("Messages", text: "With templates as they are now.") {
+                    for (variant, content) in zip(campaign.plan.variants, shown.contents) {
+                        Code(variant.name.isEmpty ? "JSON" : variant.name, content.storedText)
+                    }
+                })
         }
         if visit.may(.change, Permission.Subject(application)) {
-            if campaign.state == .draft { page.sections.append(Section("Edit") { form }) }
+            if campaign.state == .draft {
+                page.sections.append(Section("Edit") { form ?? Self.planForm(campaign, application, shown.tag) })
+            }
             if campaign.state != .running {
                 page.sections.append(
                     Section("Delete", text: "Its pushes are kept.", style: .danger) {
@@ -305,7 +313,6 @@ struct CampaignPages {
     ) -> [Form] {
         func button(_ verb: String, _ label: String, isDanger: Bool = false) -> Form {
             Form.button(address(campaign, application, verb), label, isDanger: isDanger)
-                .guarded(by: "\(campaign.version)")
         }
         var buttons: [Form] = []
         if campaign.plan.testTarget != nil { buttons.append(button("test", "Send to the test audience")) }
@@ -327,7 +334,14 @@ struct CampaignPages {
 
     // MARK: Changes
 
-    private static func planForm(_ campaign: Campaign, _ application: Application) -> Form {
+    private func planForm(
+        _ campaign: Campaign, _ visit: DashboardRequest, _ application: Application
+    ) async throws -> Form {
+        let tag = try await visit.services.all.campaigns.shown(campaign, of: application).tag
+        return Self.planForm(campaign, application, tag)
+    }
+
+    private static func planForm(_ campaign: Campaign, _ application: Application, _ tag: Admin.EntityTag) -> Form {
         Form(
             address(campaign, application), "Save",
             [
@@ -335,12 +349,12 @@ struct CampaignPages {
                     "plan", "Plan", JSONValue.object(campaign.plan.members).storedText,
                     hint: "As the admin API takes it: docs/Campaigns.md.", isMono: true)
             ]
-        ).guarded(by: "\(campaign.version)")
+        ).guarded(by: tag)
     }
 
     @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let campaign = try await campaign(visit, application)
-        let form = Self.planForm(campaign, application)
+        let form = try await planForm(campaign, visit, application)
         return try await visit.trying(form, on: { try await page(of: campaign, visit, application, $0) }) {
             guard case .object(let given) = try JSONValue(json: visit.form.raw("plan").utf8, field: "plan") else {
                 throw InvalidInput(field: "plan", "has to be a JSON object")
@@ -403,7 +417,7 @@ struct CampaignPages {
         _ run: (Campaign, CampaignService) async throws -> Void
     ) async throws -> PageAnswer {
         let campaign = try await campaign(visit, application)
-        let form = Self.planForm(campaign, application)
+        let form = try await planForm(campaign, visit, application)
         return try await visit.trying(form, on: { try await page(of: campaign, visit, application, $0) }) {
             try await run(campaign, visit.services.all.campaigns)
             return .redirect(Address.query(Self.address(campaign, application), [("done", done)]))
@@ -422,8 +436,7 @@ struct CampaignPages {
         return .redirect(Address.query(Address.of(application, "campaigns"), [("done", "deleted")]))
     }
 
-    private static func address(_ campaign: Campaign, _ application: Application, _ verb: String? = nil) -> String {
-        verb.map { Address.of(application, "campaigns", campaign.name, $0) }
-            ?? Address.of(application, "campaigns", campaign.name)
+    private static func address(_ campaign: Campaign, _ application: Application, _ verb: String = "") -> String {
+        Address.of(application, "campaigns", campaign.name, verb)
     }
 }

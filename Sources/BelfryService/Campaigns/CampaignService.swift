@@ -21,14 +21,10 @@ package struct CampaignService: Sendable {
     }
 
     /// Changes members of the plan of a draft; a null removes one.
-    ///
-    /// - Parameter seen: the version that the caller saw; nil changes any.
     package func change(
-        _ campaign: Campaign, _ members: JSONObject, of application: Application, seen: Int64? = nil,
-        by author: AuditAuthor
+        _ campaign: Campaign, _ members: JSONObject, of application: Application, by author: AuditAuthor
     ) async throws -> Campaign {
         try check(campaign, is: .draft, "changed")
-        if let seen, seen != campaign.version { throw EditConflict() }
         let plan = try CampaignPlan(campaign.plan.members.merging(members) { $1 })
         _ = try await requests(of: plan, named: campaign.name, application)
         try await store.audited(line(by: author, "update", campaign.name, application)) {
@@ -146,20 +142,16 @@ package struct CampaignService: Sendable {
         var lines: [CampaignReportLine] = []
         let parts = try await store.parts(of: campaign.key)
         let plan = campaign.plan
-        for (place, variant) in plan.variants.enumerated() {
+        func line(_ name: String, _ share: Range<Int>, at place: Int) async throws -> CampaignReportLine {
             let schedule = parts.first { $0.place == place }?.schedule
-            lines.append(
-                CampaignReportLine(
-                    name: variant.name, share: variant.share, isWinner: campaign.winner == place, schedule: schedule,
-                    figures: try await figures(schedule, campaign)))
+            return CampaignReportLine(
+                name: name, share: share, isWinner: campaign.winner == place, schedule: schedule,
+                figures: try await figures(schedule, campaign))
         }
-        if plan.winner != nil {
-            let schedule = parts.first { $0.place == CampaignPart.winnerPlace }?.schedule
-            lines.append(
-                CampaignReportLine(
-                    name: "winner", share: plan.rest, isWinner: false, schedule: schedule,
-                    figures: try await figures(schedule, campaign)))
+        for (place, variant) in plan.variants.enumerated() {
+            lines.append(try await line(variant.name, variant.share, at: place))
         }
+        if plan.winner != nil { lines.append(try await line("winner", plan.rest, at: CampaignPart.winnerPlace)) }
         return lines
     }
 
@@ -218,6 +210,20 @@ package struct CampaignService: Sendable {
         return requests
     }
 
+    /// The tag of a campaign, and the messages of a draft, as an approval would be of: none where it would be refused today.
+    func shown(
+        _ campaign: Campaign, of application: Application
+    ) async throws -> (tag: Admin.EntityTag, contents: [Push.Content]) {
+        if campaign.state == .draft {
+            do {
+                let requests = try await requests(of: campaign.plan, named: campaign.name, application)
+                let digest = try await digest(of: requests, application)
+                return (Admin.EntityTag(campaign, digest), requests.map(\.content))
+            } catch is InvalidInput {}
+        }
+        return (Admin.EntityTag(campaign, ""), [])
+    }
+
     /// The SHA-256 digest of what the variants send and to whom, with templates and segments written out.
     private func digest(of requests: [PushRequest], _ application: Application) async throws -> String {
         var hash = SHA256()
@@ -239,10 +245,7 @@ package struct CampaignService: Sendable {
         let local = body.local?.made(at: now)
         let dueAt: Instant
         if let local {
-            guard let first = local.next(after: now + .milliseconds(-1)) else {
-                throw InvalidInput(field: "send_at.local", "is past everywhere")
-            }
-            dueAt = first
+            dueAt = try local.first()
         } else {
             dueAt = try body.recurrence?.firstTime(after: now, isNew: true) ?? max(body.sendAt ?? now, now)
         }
@@ -304,22 +307,17 @@ package struct CampaignFigures: Sendable {
 
     init(schedule: Schedule) { self.schedule = schedule }
 
-    /// - Parameter reporters: the devices that reported, as far as they are still known.
+    /// - Parameter noted: as of `Receipt.reporters`.
     mutating func add(
-        _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ reporters: [PushReport: Int]
+        _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int]
     ) {
         receipts.append(receipt)
         devices += receipt.devices
         accepted += receipt.count(.accepted)
         failed += receipt.count(.failed)
         pending += receipt.count(.pending)
-        // A device may report more than once. With reminders, who opens is noted for all devices of the user.
-        func reported(_ report: PushReport) -> Int {
-            let sum = events.values.reduce(0) { $0 + Int($1[report.kind] ?? 0) }
-            return min(sum, reporters[report] ?? sum)
-        }
-        received += reported(.received)
-        opened += reported(.opened)
+        received += receipt.reporters(.received, events, noted)
+        opened += receipt.reporters(.opened, events, noted)
     }
 
     /// When the last of its pushes was accepted, or is due.

@@ -223,7 +223,7 @@ extension Store {
     }
 
     /// The number of devices that reported so of a push; none once its answers are deleted.
-    private func reporters(of push: Key<Push>) async throws -> [PushReport: Int] {
+    func reporters(of push: Key<Push>) async throws -> [PushReport: Int] {
         try await readCommitted { db in
             var found: [PushReport: Int] = [:]
             try db.prepared(ReportStatements.counts).each(push) { row in
@@ -408,7 +408,7 @@ enum CampaignMigration: SchemaMigration {
                 -- outlive the person.
                 CREATE TABLE campaign (
                     id \(.key),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL REFERENCES application (id) ON DELETE CASCADE,
                     name text \(postgres: "COLLATE \"C\"") NOT NULL,
                     plan text NOT NULL,
                     labels text NOT NULL,
@@ -430,7 +430,7 @@ enum CampaignMigration: SchemaMigration {
 
                 -- `place`: of the variant, or `CampaignPart.winnerPlace`. The schedule may be gone.
                 CREATE TABLE campaign_part (
-                    campaign_id \(.bigint) NOT NULL REFERENCES campaign (id),
+                    campaign_id \(.bigint) NOT NULL REFERENCES campaign (id) ON DELETE CASCADE,
                     place \(.bigint) NOT NULL CHECK (place BETWEEN 0 AND 4),
                     schedule_id \(.bigint) NOT NULL,
                     PRIMARY KEY (campaign_id, place)

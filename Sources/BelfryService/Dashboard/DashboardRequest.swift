@@ -24,7 +24,7 @@ struct DashboardRequest: Sendable {
     }
 
     func may(_ action: Permission.Action, _ subject: Permission.Subject) -> Bool {
-        Permission.verdict(scope: person.scope, bounds: person.bounds, for: action, on: subject) == .allowed
+        person.may(action, subject)
     }
 
     /// Throws a 403 when the person may not do this, and a 404 when the thing is hidden from them.

@@ -101,7 +101,7 @@ struct FormData: Sendable {
 
     /// Adds a value, with the line ends of a text: browsers send others.
     mutating func add(_ name: String, _ value: String) throws(InvalidInput) {
-        values[name, default: []].append(value.replacing("\r\n", with: "\n"))
+        values[name, default: []].append(try value.storable(name).replacing("\r\n", with: "\n"))
         try check()
     }
 

@@ -13,6 +13,7 @@ struct OverviewPages {
 
     /// The most applications that are counted here. Others are counted on their own pages alone.
     private static let applicationsMax = 50
+    private static let parkedMax = 10_000
 
     @Sendable private func overview(_ visit: DashboardRequest) async throws -> PageAnswer {
         let applications = try await visit.applications()
@@ -29,6 +30,13 @@ struct OverviewPages {
                 active = active.flatMap { all in own.active.map { all + $0 } }
                 matters += try await visit.matters(of: platforms, application)
                 shown.append((application, platforms, sum))
+            }
+            let others = applications.dropFirst(Self.applicationsMax)
+            let all = others.isEmpty ? [] : try await visit.services.store.parkedPlatforms(atMost: Self.parkedMax)
+            let parked = Dictionary(grouping: all, by: \.applicationKey)
+            for application in others {
+                guard let platforms = parked[application.key] else { continue }
+                matters += try await visit.matters(of: platforms, application)
             }
             try await counts.add(shown.flatMap(\.platforms), in: visit.services.store)
         }
@@ -76,6 +84,9 @@ struct OverviewPages {
         _ rows: [[[Value]]], _ counts: PeriodCounts, _ matters: [Alert], devices: Int, active: Int?, applications: Int
     ) -> PageView {
         var page = PageView("Overview")
+        if rows.count < applications {
+            page.lead = "The numbers are of the first \(rows.count) of \(applications.grouped) applications."
+        }
         page.stats = [
             Stat("Applications", applications), Stat("Devices", devices, detail: "inactive included"),
             Stat("Sent", counts.total(.sent)),
@@ -298,7 +309,8 @@ extension DashboardRequest {
     /// Pushes of these applications with rows that cannot be read.
     func damageMatters(_ applications: [Application]) async throws -> [Alert] {
         let byKey = Dictionary(uniqueKeysWithValues: applications.map { ($0.key, $0) })
-        return try await services.store.damagedPushes(limit: Self.damagedMax).compactMap { push in
+        let pushes = try await services.store.damagedPushes(of: Array(byKey.keys), limit: Self.damagedMax)
+        return pushes.compactMap { push in
             guard let application = byKey[push.applicationKey] else { return nil }
             let address = Address.of(application, "pushes", push.receiptID.lowercased)
             return Alert(

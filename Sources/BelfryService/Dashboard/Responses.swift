@@ -130,7 +130,9 @@ enum Address {
     }
 
     private static func joined(_ parts: [String]) -> String {
-        "/" + ([Dashboard.root] + parts.filter { !$0.isEmpty }.map(\.percentEncoded)).joined(separator: "/")
+        // Browsers take a name of dots for a folder, however it is encoded. A blank behind it is no part of a name.
+        let parts = parts.filter { !$0.isEmpty }.map { [".", ".."].contains($0) ? $0 + " " : $0 }
+        return "/" + ([Dashboard.root] + parts.map(\.percentEncoded)).joined(separator: "/")
     }
 
     /// The address with a query of those values that are not empty.

@@ -40,14 +40,14 @@ struct Shell: Sendable {
         switcher = Switcher(application, applications, at: path)
         menus = [Menu("", [("Overview", Address.path()), ("Applications", Address.path("apps"))])]
         if let application {
+            let subject = Permission.Subject(application)
+            let needed: [String: Permission.Action] = ["compose": .send, "import": .change]
             menus += Self.menu.map { label, pages in
-                Menu(label, pages.map { ($0.0, Address.of(application, $0.1)) })
+                let shown = pages.filter { person.may(needed[$0.1] ?? .read, subject) }
+                return Menu(label, shown.map { ($0.0, Address.of(application, $0.1)) })
             }
         }
-        if Permission.verdict(
-            scope: person.scope, bounds: person.bounds, for: .administer, on: Permission.Subject(person.bounds))
-            == .allowed
-        {
+        if person.may(.administer, Permission.Subject(person.bounds)) {
             let pages = Self.administration + (person.bounds == .everything ? Self.server : [])
             menus.append(Menu("Administration", pages.map { ($0.0, Address.path("admin", $0.1)) }, isFolding: true))
         }
@@ -246,9 +246,11 @@ extension Store {
 }
 
 extension Person {
-    func maySee(_ application: Application) -> Bool {
-        Permission.verdict(scope: scope, bounds: bounds, for: .read, on: Permission.Subject(application)) == .allowed
+    func may(_ action: Permission.Action, _ subject: Permission.Subject) -> Bool {
+        Permission.verdict(scope: scope, bounds: bounds, for: action, on: subject) == .allowed
     }
+
+    func maySee(_ application: Application) -> Bool { may(.read, Permission.Subject(application)) }
 }
 
 extension [Application] {

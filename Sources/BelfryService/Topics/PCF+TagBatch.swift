@@ -80,24 +80,22 @@ extension PCF {
 
         /// The items that were subscribed, by the names in the request.
         static func answer(_ items: [Item]) -> Response {
-            var json = JSONWriter()
-            json.object { json in
+            .object { json in
                 json.array("device_uuid", items.compactMap(\.uuid)) { $0.text($1) }
                 json.array("registration_token", items.compactMap(\.token)) { $0.text($1) }
             }
-            return Response(json: json.buffer)
         }
 
         /// The one error body that the original documents: the fault of each refused item.
         static func refusal(_ items: [Item], _ faults: [String?]) -> Response {
-            var json = JSONWriter()
-            json.list(zip(items, faults).filter { $0.1 != nil }) { json, refused in
-                json.object { json in
-                    refused.0.write(to: &json)
-                    json.string("error", refused.1)
+            .written(status: .badRequest) { json in
+                json.list(zip(items, faults).filter { $0.1 != nil }) { json, refused in
+                    json.object { json in
+                        refused.0.write(to: &json)
+                        json.string("error", refused.1)
+                    }
                 }
             }
-            return Response(status: .badRequest, json: json.buffer)
         }
     }
 }

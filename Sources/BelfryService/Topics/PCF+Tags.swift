@@ -54,11 +54,10 @@ extension PCF {
 
         func create(_ request: Request, for application: Application) async throws -> Response {
             let topic = try NewTopic(name: request.pathPart(), now: clock.now, field: "tag ")
-            let fates = try await topics.create(
-                [topic], of: application, by: .backEnd(of: application))
-            var json = JSONWriter()
-            for fate in fates { json.object { json in json.string("text", fate.topic.name) } }
-            return Response(json: json.buffer)
+            let fates = try await topics.create([topic], of: application, by: .backEnd(of: application))
+            return .written { json in
+                for fate in fates { json.object { $0.string("text", fate.topic.name) } }
+            }
         }
 
         func delete(_ request: Request, of application: Application) async throws -> Response {

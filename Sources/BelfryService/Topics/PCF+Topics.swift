@@ -12,11 +12,9 @@ extension PCF {
             let query = request.query
             let page = try PageQuery(query, sizeMin: 1)
             let topics = TopicQuery(
-                applicationKey: application.key, text: query["q"], hasExpiry: try query.bool("hasExpiry"))
+                applicationKey: application.key, text: try query.text("q"), hasExpiry: try query.bool("hasExpiry"))
             let found = try await store.topics(topics, skip: page.skip, limit: page.size)
-            var json = JSONWriter()
-            json.page("topics", total: "totalTopics", found, page) { $1.write(to: &$0) }
-            return Response(json: json.buffer)
+            return .written { $0.page("topics", total: "totalTopics", found, page) { $1.write(to: &$0) } }
         }
 
         /// An existing topic is returned as it is.
@@ -25,28 +23,23 @@ extension PCF {
                 try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let fates = try await self.topics.create(
                 [try body.topic(at: clock.now)], of: application, by: .backEnd(of: application))
-            var json = JSONWriter()
-            for fate in fates { fate.topic.write(to: &json) }
-            return Response(status: .created, json: json.buffer).warning(of: body.ignored)
+            return Response.written(status: .created) { json in
+                for fate in fates { fate.topic.write(to: &json) }
+            }.warning(of: body.ignored)
         }
 
         func createBatch(_ request: Request, for application: Application) async throws -> Response {
             let body = try TopicBatchRequest.parse(
                 try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let now = clock.now
-            var topics: [NewTopic] = []
-            for (index, topic) in body.topics.enumerated() {
-                topics.append(try topic.topic(at: now, field: "topics[\(index)]."))
-            }
+            let topics = try body.topics.enumerated().map { try $1.topic(at: now, field: "topics[\($0)].") }
             let fates = try await self.topics.create(topics, of: application, by: .backEnd(of: application))
             let created = fates.count { if case .created = $0 { true } else { false } }
-            var json = JSONWriter()
-            json.object { json in
+            return .object(status: .created) { json in
                 json.integer("numTopicsCreated", Int64(created))
                 json.integer("numTopicsExisted", Int64(fates.count - created))
                 if body.returnsTopics { json.array("topics", fates) { $1.topic.write(to: &$0) } }
             }
-            return Response(status: .created, json: json.buffer)
         }
 
         func delete(_ request: Request, of application: Application) async throws -> Response {
@@ -63,9 +56,7 @@ extension PCF {
         func deleteBatch(_ request: Request, of application: Application) async throws -> Response {
             let body = try TopicDeletion.parse(try await request.bytes(atMost: options.bodyBytesMax))
             let count = try await self.topics.delete(body.keys, of: application, by: .backEnd(of: application))
-            var json = JSONWriter()
-            json.object { json in json.integer("numTopicsDeleted", Int64(count)) }
-            return Response(json: json.buffer)
+            return .object { $0.integer("numTopicsDeleted", Int64(count)) }
         }
     }
 }

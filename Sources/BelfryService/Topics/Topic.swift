@@ -5,12 +5,6 @@ package struct Topic: Sendable, Hashable {
     /// When the topic ends and its name is free; nil for never.
     package let expiresAt: Instant?
 
-    package init(key: Key<Topic>, name: String, expiresAt: Instant?) {
-        self.key = key
-        self.name = name
-        self.expiresAt = expiresAt
-    }
-
     /// The normalized form of a topic's name; throws on an empty or over-long one, and on one with control characters.
     package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
         guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }

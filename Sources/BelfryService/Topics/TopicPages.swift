@@ -20,22 +20,21 @@ struct TopicPages {
     }
 
     private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
-        let skip = Int(visit.number("from") ?? 0)
         let text = visit.query["q"]
         let found = try await visit.searching(application) {
             try await visit.services.store.topics(
-                TopicQuery(applicationKey: application.key, text: text.isEmpty ? nil : text), skip: skip,
-                limit: Self.perPage)
+                TopicQuery(applicationKey: application.key, text: text.isEmpty ? nil : text),
+                after: visit.query["after"], limit: Self.perPage + 1)
         }
+        let shown = Array(found.elements.prefix(Self.perPage))
         var page = Self.page(
-            application, found, search: visit.query["q"],
+            application, ListPage(shown, total: found.total), search: text,
             form: visit.may(.change, Permission.Subject(application)) ? form : nil)
-        if skip + found.elements.count < found.total, !found.elements.isEmpty {
+        if found.elements.count > shown.count, let last = shown.last {
             page.sections[0].next = Address.query(
-                Address.of(application, "topics"), [("q", visit.query["q"]), ("from", String(skip + Self.perPage))])
+                Address.of(application, "topics"), [("q", text), ("after", last.name)])
         }
-        page = page.saying(visit, ["created": "Created.", "deleted": "Deleted: its devices are unsubscribed."])
-        return page
+        return page.saying(visit, ["created": "Created.", "deleted": "Deleted: its devices are unsubscribed."])
     }
 
     static func page(_ application: Application, _ topics: ListPage<Topic>, search: String, form: Form?) -> PageView {
@@ -122,8 +121,7 @@ struct TopicPages {
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let topic = try await topic(visit, application)
-        return .page(
-            try await page(visit, topic, application).saying(visit, ["saved": "Saved."]))
+        return .page(try await page(visit, topic, application).saying(visit, ["saved": "Saved."]))
     }
 
     private func page(
@@ -181,34 +179,19 @@ struct TopicPages {
         }
     }
 
-    /// Schedules that are looked through for those that mean the topic, and how many of them are in memory at a time.
-    private static let (schedulesMax, schedulesStep) = (500, 50)
-
-    /// The waiting schedules that name the topic, among the first `schedulesMax`.
-    private func schedules(naming topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws
-        -> Fact
-    {
-        var (meant, looked, last) = (0, 0, Schedule?.none)
-        repeat {
-            let some = try await visit.services.store.schedules(
-                of: application.key, after: last, limit: Self.schedulesStep)
-            meant += some.count { $0.pushRequest.target.topics.contains(topic.name) }
-            looked += some.count
-            last = some.count == Self.schedulesStep ? some.last : nil
-        } while last != nil && looked < Self.schedulesMax
-        return Fact("Schedules that use it", .number(meant), .text(last == nil ? "" : "or more"))
-    }
-
     private func question(
         before topic: Topic, _ visit: DashboardRequest, _ application: Application
     ) async throws -> PageAnswer? {
         guard visit.form[DashboardRequest.confirmed].isEmpty else { return nil }
         let count = try await subscribers(of: topic, visit, application)
-        let naming = try await visit.searching(application) { try await schedules(naming: topic, visit, application) }
+        let users = try await visit.searching(application) {
+            try await visit.services.store.users(in: application.key) { $0.topics.contains(topic.name) }
+        }
+        let words = users.isEmpty ? "nothing" : SegmentPages.words(users)
         return visit.question(
             "Delete the topic “\(topic.name)”?",
             "Its devices are unsubscribed. Only their apps can subscribe them again.",
-            [Fact("Subscribers", .number(count)), naming], yes: "Delete the topic",
+            [Fact("Subscribers", .number(count)), Fact("Used by", .text(words))], yes: "Delete the topic",
             no: Address.of(application, "topics", topic.name))
     }
 

@@ -153,7 +153,7 @@ import Testing
             if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {
                 path += "?force=true"
             }
-            if route.path.contains("/imports"), route.method != .get { path += "?format=csv" }
+            if route.path.contains("/imports"), route.method != .get { path += "?format=jsonl" }
             if Schedule.Change.Verb.allCases.contains(where: { route.path.hasSuffix("/\($0.rawValue)") }) {
                 let daily = try Recurrence(
                     rule: RecurrenceRule("FREQ=DAILY", field: "rule"),

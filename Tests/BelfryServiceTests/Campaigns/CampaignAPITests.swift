@@ -308,11 +308,12 @@ import Testing
         #expect(early.status == 409 && early.message?.contains("has to approve it first") == true, "\(early)")
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 409)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: noah).status == 200)
+        let tag = try #require(try await fixture.send(.get, "campaigns/spring").headers[.eTag])
         // A change ends it, and its author is the maker from then on.
         _ = try await fixture.send(.patch, "campaigns/spring", #"{"labels":null}"#, as: noah)
         #expect(try await fixture.send(.post, "campaigns/spring/start", as: emma).status == 409)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: noah).status == 409)
-        let old = try await fixture.send(.post, "campaigns/spring/approve", as: emma, headers: [.ifMatch: "\"1\""])
+        let old = try await fixture.send(.post, "campaigns/spring/approve", as: emma, headers: [.ifMatch: tag])
         #expect(old.status == 412)
         #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 200)
         #expect(try await fixture.send(.post, "campaigns/spring/start", as: noah).status == 200)
@@ -331,6 +332,8 @@ import Testing
         #expect(try await status(.patch, tag, #"{"labels":null}"#) == 412)
         #expect(try await status(.delete, tag) == 412)
         #expect(try await status(.delete, try #require(changed.headers[.eTag])) == 204)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        #expect(try await status(.delete, tag) == 412, "it is another campaign of the name")
     }
 
     @Test func `a test goes to the test audience alone`() async throws {

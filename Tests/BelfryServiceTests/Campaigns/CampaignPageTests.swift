@@ -30,15 +30,16 @@ import Testing
         let campaign = try #require(try await dashboard.store.campaign(named: "spring", of: contents.application.key))
         #expect(campaign.plan.rest == 40..<90 && campaign.plan.winner?.by == .received)
 
-        let broken = try await browser.post("\(app)/campaigns/spring", [("plan", #"{"target":1}"#), ("seen", "1")])
+        let seen = ("seen", try #require(shown.seen(by: "\(app)/campaigns/spring")))
+        let broken = try await browser.post("\(app)/campaigns/spring", [("plan", #"{"target":1}"#), seen])
         #expect(broken.status == .unprocessableContent && broken.contains("has a fault"))
         let saved = try await browser.post(
             "\(app)/campaigns/spring",
-            [("plan", #"{"message":{"body":"Only"},"target":{"everyone":true}}"#), ("seen", "1")])
+            [("plan", #"{"message":{"body":"Only"},"target":{"everyone":true}}"#), seen])
         #expect(saved.location.hasSuffix("?done=saved"), "\(saved.status)")
         let late = try await browser.post(
             "\(app)/campaigns/spring",
-            [("plan", #"{"message":{"body":"Late"},"target":{"everyone":true}}"#), ("seen", "1")])
+            [("plan", #"{"message":{"body":"Late"},"target":{"everyone":true}}"#), seen])
         #expect(late.status == .unprocessableContent && late.contains("Somebody else has changed this"))
 
         let asked = try await browser.post("\(app)/campaigns/spring/start", [])
@@ -67,6 +68,33 @@ import Testing
         let path = "/apps/\(application.uuid.lowercased)/campaigns/spring"
         #expect(try await browser.get(path).contains("Approve again"))
         #expect(try await browser.post("\(path)/approve", []).location.hasSuffix("?done=approved"))
+    }
+
+    @Test(arguments: [true, false])
+    func `an approval is of what was shown`(changesTemplate: Bool) async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let (application, campaigns) = (contents.application, dashboard.services.campaigns)
+        let emma = AuditAuthor.local(systemUser: "emma")
+        let plan = try CampaignPlan([
+            "template": .string("dairy"), "target": .object(["everyone": .bool(true)]),
+        ])
+        let made = try await campaigns.create("spring", plan, of: application, by: emma)
+        let path = "/apps/\(application.uuid.lowercased)/campaigns/spring"
+        let seen = ("seen", try #require(try await browser.get(path).seen(by: "\(path)/approve")))
+        if changesTemplate {
+            _ = try await dashboard.store.change("dairy", of: application.key, to: Push.Content(body: "Buy"))
+        } else {
+            try await campaigns.delete(made, of: application, by: emma)
+            _ = try await campaigns.create("spring", plan, of: application, by: emma)
+        }
+        let late = try await browser.post("\(path)/approve", [seen])
+        #expect(late.status == .unprocessableContent && late.contains("Somebody else has changed this"))
+        #expect(late.contains("Buy") == changesTemplate)
+        #expect(try await dashboard.store.campaign(named: "spring", of: application.key)?.approval == nil)
+        let now = ("seen", try #require(late.seen(by: "\(path)/approve")))
+        #expect(try await browser.post("\(path)/approve", [now]).location.hasSuffix("?done=approved"))
     }
 
     @Test func `a fault of a variant is shown at its field`() async throws {

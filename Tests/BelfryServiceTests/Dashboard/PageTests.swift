@@ -30,7 +30,8 @@ import Testing
             key: Key(1), uuid: UUID(), applicationKey: Key(1), kind: .ios, mode: .production, name: "p", secretHash: [],
             credentials: Sealed(bytes: []), credentialsVersion: 1, parked: nil, createdAt: .zero)
         let page = ApplicationPages.setup(
-            application, [platform], devices: 0, hasPushes: false, url: "https://push.example.org")
+            application, [platform], devices: 0, hasPushes: false, url: "https://push.example.org"
+        ) { _ in true }
         let codes = page.sections.flatMap { $0.parts(of: Code.self) }
         let bodies = codes.compactMap { $0.text.firstMatch(of: /-d '(.*)'/)?.1 }
         #expect(bodies.count == 2)
@@ -120,7 +121,7 @@ import Testing
         let browser = try await dashboard.browser("root@a.example")
         let contents = try await TestContents(dashboard, text: "Dairy")
         let path = "/apps/\(contents.application.uuid.lowercased)"
-        #expect(try await browser.get("/apps?from=\(Int.max)").status == .ok)
+        #expect(try await browser.get("/apps?key=\(Int.max)").status == .ok)
         #expect(try await browser.get("\(path)/places?page=\(Int.max)").status == .ok)
         let fields = [("body", "b"), ("audience", "everyone"), ("action", "send"), ("reviewed", "\(Int.max)")]
         #expect(try await browser.post("\(path)/compose", fields).contains("Send it to"))
@@ -250,6 +251,49 @@ import Testing
         #expect(try await browser.post("\(path)/cancel").location.hasSuffix("?done=late"))
         let reader = try await dashboard.browser("reader@a.example", .readOnly, .tenant(Tenant.first))
         #expect(try await reader.get("\(path)/cancel").status == .forbidden)
+    }
+
+    @Test func `pages lead nobody to what is refused`() async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let app = "/apps/\(contents.application.uuid.lowercased)"
+        let bounds = AdminKey.Bounds.application(contents.application.key, of: Tenant.first)
+        for (scope, sends, changes) in [
+            (AdminKey.Scope.readOnly, false, false), (.sender, true, false), (.appAdmin, true, true),
+        ] {
+            let browser = try await dashboard.browser("\(scope.rawValue)@a.example", scope, bounds)
+            for path in ["templates", "templates/dairy", "setup", "pushes?q=nothing"] {
+                let page = try await browser.get("\(app)/\(path)")
+                #expect(page.status == .ok)
+                #expect(page.contains("\(app)/compose") == sends, "\(scope) \(path)")
+                #expect(page.contains("\(app)/import\"") == changes, "\(scope) \(path)")
+            }
+        }
+    }
+
+    @Test func `the next page of applications follows the last shown`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        for number in 100...201 { _ = try await dashboard.store.create(.named("Shop \(number)")) }
+        let first = try await browser.get("/apps")
+        #expect(first.contains("Shop 199") && !first.contains("Shop 200"))
+        let next = try #require(first.text.firstMatch(of: /href="\/dashboard(\/apps\?after=[^"]+)"/)?.1)
+        let gone = try #require(try await dashboard.store.applications().first)
+        try await dashboard.store.delete(gone.key, force: false)
+        let second = try await browser.get(String(next).replacing("&amp;", with: "&"))
+        #expect(second.contains("Shop 200") && second.contains("Shop 201") && !second.contains("Shop 199"))
+    }
+
+    @Test func `the overview names every parked platform`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        for number in 100...149 { _ = try await dashboard.store.create(.named("A \(number)")) }
+        let before = try await browser.get("")
+        #expect(!before.contains("The numbers are of the first"))
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let page = try await browser.get("")
+        #expect(page.contains("The numbers are of the first 50 of 51 applications."))
+        #expect(page.contains("/platforms/\(contents.platform.uuid.lowercased)/resume"))
     }
 
     @Test func `devices are filtered by address; a wrong day is marked`() async throws {

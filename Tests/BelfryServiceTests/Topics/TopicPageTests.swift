@@ -24,6 +24,32 @@ import Testing
         #expect(try await dashboard.store.auditLog().last?.change.action == "topic.update")
     }
 
+    @Test(arguments: [".", "..", "a"]) func `the page of a topic has an address`(name: String) async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/topics"
+        _ = try await browser.post(path, [("names", name)])
+        let address = Address.of(contents.application, "topics", name)
+        #expect(try await browser.get(path).contains("href=\"\(address)\""))
+        #expect(!["/topics/.", "/topics/.."].contains { address.hasSuffix($0) })
+        let page = try await browser.get(String(address.dropFirst("/dashboard".count)))
+        #expect(page.status == .ok && page.contains("compose?topic=\(name)\""))
+    }
+
+    @Test func `the next page follows the last topic shown`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/topics"
+        _ = try await browser.post(path, [("names", (10...60).map { "t\($0)" }.joined(separator: ","))])
+        let first = try await browser.get(path)
+        #expect(first.contains(">t58<") && !first.contains(">t59<"))
+        _ = try await browser.post("\(path)/t10/delete", [("confirmed", "yes")])
+        let second = try await browser.get("\(path)?after=t58")
+        #expect(first.contains("after=t58\"") && second.contains(">t59<") && !second.contains(">t58<"))
+    }
+
     @Test func `a wrong name says its line and creates no topic`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
