@@ -187,8 +187,11 @@ package struct Server: Sendable {
         async throws
     {
         var group = ServiceGroupConfiguration(
-            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) }
-                + [.init(service: listeners, successTerminationBehavior: .ignore)],
+            // By default its name is all that a service holds, the secrets of an old server among it, and is logged.
+            services: services.map {
+                ServiceGroupConfiguration.ServiceConfiguration(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "\(type(of: $0))")
+            } + [.init(service: listeners, successTerminationBehavior: .ignore, serviceName: "listeners")],
             gracefulShutdownSignals: obeysSignals ? [.sigterm, .sigint] : [], logger: quiet)
         group.maximumGracefulShutdownDuration = configuration.shutdownTimeout
         do {

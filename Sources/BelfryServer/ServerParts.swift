@@ -65,9 +65,10 @@ struct ServerParts: Sendable {
             logger: logger)
         let systemdNotifier = SystemdNotifier()
         let shutdown = GracefulShutdown(clock: clock, delay: configuration.shutdownDelay) {
+            [longest = configuration.shutdownTimeout] in
             systemdNotifier.stopping()
             delivery.stopClaiming()
-            logger.info("told to stop")
+            logger.info("told to stop", metadata: ["shutdown.timeout": "\(longest)"])
         }
         let divide: @Sendable (NodeShare) -> Void = { share in
             requestLimiter.take(share)

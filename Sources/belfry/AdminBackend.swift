@@ -75,15 +75,25 @@ extension AdminBackend {
         AdminThing(backend: self, path: "platforms/\(uuid.lowercased)", name: "platform \(uuid.lowercased)")
     }
 
-    func applications() async throws -> [Admin.ApplicationReply] {
-        var applications: [Admin.ApplicationReply] = []
+    /// The things of all pages of a list.
+    ///
+    /// - Parameter part: the things of a page, and the cursor of the next one.
+    func all<Page: Decodable, Thing>(
+        _ path: String, _ part: (Page) -> ([Thing], String?)
+    ) async throws -> [Thing] {
+        var found: [Thing] = []
         var cursor: String?
         repeat {
-            let page: Admin.ApplicationsReply = try await read("apps?limit=200\(cursor.map { "&cursor=\($0)" } ?? "")")
-            applications += page.apps
-            cursor = page.next_cursor
+            let page: Page = try await read("\(path)?limit=200\(cursor.map { "&cursor=\($0)" } ?? "")")
+            let (things, next) = part(page)
+            found += things
+            cursor = next
         } while cursor != nil
-        return applications
+        return found
+    }
+
+    func applications() async throws -> [Admin.ApplicationReply] {
+        try await all("apps") { (page: Admin.ApplicationsReply) in (page.apps, page.next_cursor) }
     }
 
     func application(_ uuid: UUID) async throws -> ApplicationDetails {

@@ -21,7 +21,8 @@ struct AdminClient: Sendable {
     ///   - caFile: certificates in PEM to trust instead of the system's.
     init(server: String, key: String, caFile: String? = nil) throws {
         guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host() != nil else {
-            throw AdminFault("--server is `\(server.quotable)`, it has to be http://host:port or https://host")
+            throw AdminFault(
+                "--server (or BELFRY_SERVER) is `\(server.quotable)`, it has to be http://host:port or https://host")
         }
         // HTTP would refuse it in words that repeat the key.
         guard !key.isEmpty, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {

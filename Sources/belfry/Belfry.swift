@@ -63,7 +63,7 @@ struct Belfry: AsyncParsableCommand {
         abstract: "A self-hosted push notification server.",
         discussion: """
             Start with `belfry demo`, which shows the main job end to end against a simulated provider.
-            Every setting can be given by flag, by BELFRY_* variable or in a file: docs/Configuration.md.
+            Settings are given by BELFRY_* variable or in a file, most by flag too: docs/Configuration.md.
             """,
         version: Release.version,
         subcommands: [

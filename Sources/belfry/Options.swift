@@ -84,7 +84,7 @@ extension DatabaseOptions {
 
     /// Opens the database for one command beside a running server.
     func withOperatorService<Value>(
-        migrates: Bool? = nil, _ body: (OperatorService) async throws -> Value
+        migrates: Bool = false, _ body: (OperatorService) async throws -> Value
     ) async throws -> Value {
         try await withResources(migrates: migrates) {
             try await body($0.operatorService)
@@ -94,14 +94,14 @@ extension DatabaseOptions {
     /// Opens the resources of the configuration, for one command beside a running server.
     ///
     /// No command makes a database but `serve`, `migrate` and `demo`: a new one would only hide that the command was pointed at
-    /// the wrong place.
+    /// the wrong place. None brings the schema up to date beside a server of an earlier release.
     ///
-    /// - Parameter migrates: whether the schema is brought up to date; nil leaves it to the setting.
+    /// - Parameter migrates: whether the schema is brought up to date.
     func withResources<Value>(
-        migrates: Bool? = nil, _ body: (ServerResources) async throws -> Value
+        migrates: Bool = false, _ body: (ServerResources) async throws -> Value
     ) async throws -> Value {
         var configuration = try await configuration()
-        if let migrates { configuration.storage.migrates = migrates }
+        configuration.storage.migrates = migrates
         var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
         let metrics = CommandMetrics.ofProcess
@@ -176,7 +176,7 @@ extension ServerOptions {
         if let keyFile {
             return try keyFile == "-" ? keyInStandardInput.get() : SecretFile.contents(of: keyFile, for: "--key-file")
         }
-        guard let key = environment["BELFRY_ADMIN_KEY"] else {
+        guard let key = environment["BELFRY_ADMIN_KEY"], !key.isEmpty else {
             throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }
         return key.trimmingCharacters(in: .whitespacesAndNewlines)

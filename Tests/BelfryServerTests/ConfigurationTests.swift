@@ -39,6 +39,12 @@ extension CommandTests.ConfigurationTests {
                 ["dashboard.passwords.leaked.file is /nowhere/list, which cannot be read"]
             )
         },
+        Faulty(testDescription: "a list of leaked passwords that is a folder") { _ in
+            (
+                #"{"dashboard.passwords.leaked.file": "/"}"#,
+                ["dashboard.passwords.leaked.file is /, which cannot be read"]
+            )
+        },
         Faulty(testDescription: "a list instead of an object") { _ in ("[]", ["has to be an object, it is an array"]) },
         Faulty(testDescription: "a setting that is given twice") { _ in
             (
@@ -83,6 +89,23 @@ extension CommandTests.ConfigurationTests {
                     "carma.public.url is `https://…@push.example.org`, it has to have a host, and no user",
                 ]
             )
+        },
+        Faulty(testDescription: "URLs of other servers that cannot be called") { scratch in
+            let password = try scratch.write("sixteen bytes...", to: "password")
+            return (
+                #"""
+                {"acrobits.relay.url": "https://u:pw@relay.example", "mirror.url": "https://",
+                 "broker": {"user": "platform", "password.file": "\#(password)", "api.url": "not a url"}}
+                """#,
+                [
+                    "acrobits.relay.url is `https://…@relay.example`, it has to have a host, and no user",
+                    "mirror.url is `https://`, it has to have a host",
+                    "broker.api.url is `not a url`, it has to begin with https://",
+                ]
+            )
+        },
+        Faulty(testDescription: "an empty data directory") { _ in
+            (#"{"data.directory": ""}"#, ["data.directory is empty, it has to be a path"])
         },
         Faulty(testDescription: "names of the server that no caller could mean") { _ in
             (

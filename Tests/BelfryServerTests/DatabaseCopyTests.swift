@@ -2,6 +2,7 @@ import BelfryServer
 import BelfryService
 import BelfryTesting
 import Foundation
+import GRDB
 import PostgresRig
 import Testing
 
@@ -42,6 +43,22 @@ extension CrashTests.DatabaseCopyTests {
         try await PostgresServer.with { database in
             try await TestInstallation.with { installation in
                 let (file, url) = ("sqlite:\(installation.data)/belfry.sqlite", database.url(of: "postgres"))
+                func refuse(_ source: String, _ words: String) async throws {
+                    let refused = try await Program.run(
+                        ["database", "copy", "--from", source, "--to", url], in: installation.scratch)
+                    #expect(refused.status != 0 && refused.err.contains(words), "\(refused.err)")
+                    #expect(try await PostgresStore.schemaVersion(of: url).applied.isEmpty)
+                }
+                try await refuse("sqlite:\(installation.data)", "is a folder: name the file in it, such as")
+                let last = try installation.inDatabase { db in
+                    let last = try String.fetchOne(db, sql: "SELECT max(identifier) FROM grdb_migrations")
+                    try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: [last])
+                    return last
+                }
+                try await refuse(file, "by `belfry migrate`")
+                try installation.inDatabase {
+                    try $0.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [last])
+                }
                 let backup = installation.scratch.file("backup")
                 #expect(try await installation.run("backup", "--to", backup).status == 0)
                 _ = try await copy(file, url, installation)

@@ -114,9 +114,8 @@ extension ServerTests.FieldFaultTests {
         doubting.script.add(ServiceFault(then: .answer(answer)))
         let result = await Result {
             try await TestServer.open(configure: { configuration in
-                configuration.providers.posting = PostingOptions(
-                    deadline: .seconds(30), connectionsPerHost: 64, connectionsMax: 512,
-                    allowing: ["127.0.0.0/8", "::1"], onFault: { _ in })
+                configuration.providers.posting = PostingOptions()
+                configuration.providers.posting.allow(["127.0.0.0/8", "::1"]) { _ in }
             }) { server in try await Self.play(server, doubting, content) }
         }
         try await doubting.shutdown()

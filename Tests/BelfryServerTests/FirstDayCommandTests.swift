@@ -535,6 +535,9 @@ extension CommandTests.FirstDayCommandTests {
                     "--trust-root holds no certificate in PEM"
                 ),
                 (["admin", "create", "--scope", "sender"], "which needs --tenant or --app"),
+                (["location", "create", "--latitude", "nan"], "--latitude has to be a number"),
+                (["location", "edit", "1"], "give --name, --latitude, --longitude or --radius"),
+                (["device", "edit", installation.platform], "give --subscribe, --unsubscribe, --user or --alias"),
                 (
                     ["admin", "user", "create", "--email", "a@b.example", "--role", "sender"],
                     "--role is sender, which needs --tenant or --app"
@@ -549,6 +552,14 @@ extension CommandTests.FirstDayCommandTests {
             for (arguments, words) in cases {
                 let ended = try await installation.run(arguments)
                 #expect(ended.status != 0 && ended.err.contains(words), "\(arguments): \(ended)")
+            }
+            for (server, key, words) in [
+                ("foo", "key", "--server (or BELFRY_SERVER) is `foo`"),
+                ("http://127.0.0.1:1", "", "--server needs an admin key"),
+            ] {
+                let settings = ["BELFRY_SERVER": server, "BELFRY_ADMIN_KEY": key]
+                let ended = try await Program.run(["app", "list"], settings, in: installation.scratch)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(ended)")
             }
             let folder = installation.scratch.file("not-there")
             let backup = try await installation.run("backup", "--to", folder + "/copy")

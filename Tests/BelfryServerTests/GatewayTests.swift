@@ -85,13 +85,13 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `APNs refusals return while connected, dead tokens once later`()
-        async throws
-    {
+    /// - Parameter since: when APNs found the token dead, from now; before its record registered it, or behind.
+    @Test(arguments: [-604_800_000, 3_600_000] as [Int64])
+    func `APNs refusals return while connected, dead tokens once later`(since: Int64) async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
-            let dead = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+            let dead = Int64(Date().timeIntervalSince1970 * 1_000) + since
             gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(1).hex])
             gateway.simulator.script.answer(
                 ScriptedAnswer(.unregistered, timestamp: dead), for: [TestGateway.token(2).hex])

@@ -52,8 +52,10 @@ extension ServerTests.GeneroTests {
             for (address, prefix, mark) in doors {
                 let token = Self.token.dropLast() + mark
                 let calls: [(String, JSONValue, Int64)] = [
+                    ("register", Self.members(String(token), user: ""), 0),
                     ("register", Self.members(String(token)), 0),
                     ("register", Self.members(String(token), user: "other"), 1),
+                    ("register", Self.members(String(repeating: "a", count: 20_000)), -1),
                     ("badge_number", Self.members(String(token), badge: 7), 0),
                     ("badge_number", Self.members("ff", badge: 7), 0),
                     ("badge_number", Self.members(String(token), badge: -2), 0),

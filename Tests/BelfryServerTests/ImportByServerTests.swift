@@ -46,7 +46,8 @@ extension ServerTests.ImportByServerTests {
             #expect(report.rows == 6_000 && report.new == 5_998 && report.refused == 2)
             let verdicts = try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
             #expect(verdicts.count == 6_001)
-            #expect(verdicts[8].hasPrefix("8,") && verdicts[8].contains("hex"), "\(verdicts[8])")
+            #expect(verdicts[8].hasPrefix("8,") && verdicts[8].contains("push is not"), "\(verdicts[8])")
+            #expect(verdicts[8].contains("hex"), "\(verdicts[8])")
             #expect(verdicts[10].hasPrefix("10,") && verdicts[10].contains("refused"), "\(verdicts[10])")
             #expect(try await run().duplicate == 5_998)
             let found = try await installation.run(

@@ -313,8 +313,17 @@ extension ServerTests.ImportTests {
             ]
             let report: Report = try await installation.run(arguments + [list + ".gz"]).decoded()
             #expect(report.rows == 1 && report.new == 1)
+            let substituted: Report = try await Program.run(
+                ["import", "devices", "--app", installation.application, "--format", "csv", "--json"]
+                    + installation.storageFlags, in: installation.scratch,
+                behind: [
+                    "bash", "-c", "cd '\(installation.scratch.path)' && exec \"$0\" \"$@\" <(cat '\(list)')",
+                ]
+            ).decoded()
+            #expect(substituted.duplicate == 1 && substituted.verdicts == "import.verdicts.csv")
             for (format, text, words) in [
                 ("pcf", "hello", "cannot be read from byte 0"), ("csv", "a,b\n1,2\n", "no column 'registration_token'"),
+                ("csv", "", "the file has no line with the names of its columns"),
             ] {
                 let broken = try installation.scratch.write(text, to: "broken")
                 let ended = try await installation.run(
@@ -351,6 +360,12 @@ extension ServerTests.ImportTests {
                 "import", "devices", "--app", installation.application, "--format", "xml", list)
             #expect(unknown.status != 0 && unknown.err.contains("it has to be one of pcf, onesignal"))
         }
+    }
+
+    @Test func `verdicts on a full disk name their file`() throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let fault = #expect(throws: FileFault.self) { try full.append(Data("row".utf8), to: "verdicts.csv") }
+        #expect(fault?.description == "verdicts.csv cannot be written: No space left on device")
     }
 
     @Test func `a taken UUID is refused without naming its owner`() async throws {

@@ -10,6 +10,20 @@ extension CrashTests {
     @Suite struct MigrationKillTests {
         private static let kills = 6
 
+        @Test func `commands leave an earlier schema to belfry migrate`() async throws {
+            try await TestInstallation.with { installation in
+                let migrations = "SELECT identifier FROM grdb_migrations ORDER BY 1"
+                let last = "(SELECT max(identifier) FROM grdb_migrations)"
+                let earlier = try installation.inDatabase { db in
+                    try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = \(last)")
+                    return try String.fetchAll(db, sql: migrations)
+                }
+                let ended = try await installation.run("app", "list")
+                #expect(ended.status != 0 && ended.err.contains("by `belfry migrate`: it lacks"), "\(ended.err)")
+                #expect(try installation.inDatabase { try String.fetchAll($0, sql: migrations) } == earlier)
+            }
+        }
+
         @Test(.timeLimit(.minutes(20)))
         func `a killed SQLite migration leaves all or nothing`() async throws {
             try await Scratch.with { scratch in

@@ -1,6 +1,8 @@
+import BelfryServer
 import BelfryService
 import BelfryTesting
 import Foundation
+import Logging
 import Testing
 
 /// Dual runs: an old server gets every change of devices here, whatever faults it has meanwhile.
@@ -70,6 +72,21 @@ extension ServerTests.MirrorTests {
                 for aliases in Self.told(up).values { #expect(aliases == all) }
             }
             try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `no log holds a secret of the old server`() async throws {
+        try await Scratch.with { scratch in
+            let secrets = try scratch.write("\(UUID()) old-server-secret", to: "secrets")
+            let loaded = try ServerConfiguration.inspect(environment: [
+                "BELFRY_MIRROR_URL": "https://127.0.0.1:1", "BELFRY_MIRROR_SECRETS_FILE": secrets,
+            ])
+            #expect(loaded.faults == [] && loaded.configuration.mirror != nil)
+            try await TestServer.open(configure: { $0.mirror = loaded.configuration.mirror }) { server in
+                let lines = server.log.lines(atLeast: .trace)
+                #expect(lines.contains { $0.contains("MirrorWorker") })
+                #expect(!lines.contains { $0.contains("old-server-secret") })
+            }
         }
     }
 

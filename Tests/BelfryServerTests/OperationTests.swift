@@ -197,7 +197,7 @@ extension ServerTests.OperationTests {
             let environment = [
                 "BELFRY_DATA_DIRECTORY": scratch.file("data"), "BELFRY_HTTP_PORT": "70000", "BELFRY_LOG_LEVEL": "loud",
                 "BELFRY_DATABASE_MIGRATE": "perhaps", "BELFRY_DELIVERY_BATCHES_MAX": "many", "BELFRY_HTP_HOST": "x",
-                "BELFRY_DELIVERY_LEASE_SECONDS": "10",
+                "BELFRY_DELIVERY_LEASE_SECONDS": "10", "push_apns_sendReceipt": "maybe",
             ]
             let ended = try await Program.run(["check"], environment, in: scratch)
             #expect(ended.status == 1)
@@ -205,6 +205,7 @@ extension ServerTests.OperationTests {
                 "http.port", "log.level", "database.migrate", "delivery.batches.max",
                 "BELFRY_HTP_HOST is not a setting of docs/Configuration.md; the nearest is BELFRY_HTTP_HOST",
                 "delivery.lease.seconds is 10",
+                "apns.send.receipt is `maybe`, it has to be true or false, in push_apns_sendReceipt",
             ] {
                 #expect(ended.err.contains(key), "\(key): \(ended.err)")
             }
@@ -216,7 +217,10 @@ extension ServerTests.OperationTests {
             let broken = try await Program.run(["check", "--config", file], in: scratch)
             #expect(broken.status == 1)
             #expect(broken.err.contains(file))
-            let old = ["BELFRY_DATA_DIRECTORY": scratch.file("data"), "push_baidu_httpProxyHost": "proxy.example"]
+            let old = [
+                "BELFRY_DATA_DIRECTORY": scratch.file("data"), "push_baidu_httpProxyHost": "proxy.example",
+                "push_apns_sendReceipt": "", "BELFRY_PROVIDERS_DNS_SERVERS": "192.0.2.1, ,192.0.2.2",
+            ]
             let sound = try await Program.run(["check"], old, in: scratch)
             #expect(sound.status == 0, "\(sound.err)")
             #expect(sound.out.contains("push_baidu_httpProxyHost means nothing here"), "\(sound.out)")

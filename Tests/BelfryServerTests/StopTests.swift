@@ -108,6 +108,8 @@ extension ServerTests.StopTests {
             #expect(first.ending == 0)
             #expect(ContinuousClock.now - told < .seconds(30), "the provider's minute was waited for")
             #expect(first.logged.contains("handed back"))
+            let line = #""message":"told to stop","shutdown.timeout":"2.0 seconds""#
+            #expect(first.logged.contains(line), "\(first.logged)")
 
             installation.simulator.script.clear()
             let second = try await installation.serve()

@@ -120,8 +120,7 @@ extension Settings {
     }
 
     fileprivate func blocks(_ key: String) -> [NetworkBlock] {
-        let texts = optionalString(key)?.split(separator: ",").map { $0.filter { $0 != " " } } ?? []
-        return texts.compactMap { text in
+        words(key).compactMap { text in
             if let block = NetworkBlock(text) { return block }
             return fault(key, "has `\(text.quotable)`, it has to be addresses or blocks such as 10.0.0.0/8", nil)
         }

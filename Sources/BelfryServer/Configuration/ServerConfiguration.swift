@@ -94,7 +94,7 @@ package struct ServerConfiguration: Sendable {
         pcf.idempotencyHold = timeouts.request + .seconds(5)
         mirror = MirrorConfiguration(settings)
         carma = Carma.Options(settings)
-        mediatorRelayURL = Self.mediatorRelayURL(settings)
+        mediatorRelayURL = settings.publicURL("acrobits.relay.url", isOwn: false)
         pcf.mirrored = mirror?.applications ?? .none
         traces = TraceConfiguration(settings)
         delivery = DeliveryOptions(settings)
@@ -204,6 +204,10 @@ package struct StorageConfiguration: Sendable {
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {
+        // An empty path would be the current folder.
+        for key in ["data.directory", "key.ring.file"] where settings.optionalString(key) == "" {
+            settings.note("\(key) is empty, it has to be a path")
+        }
         directory = settings.string("data.directory", default: "belfry-data").absolutePath
         keyRingFile = settings.optionalString("key.ring.file")?.absolutePath ?? directory + "/key-ring"
         migrates = settings.bool("database.migrate", default: true, oldName: "liquibase_runMigrations")

@@ -125,24 +125,19 @@ extension FCMOptions {
 extension MulticastOptions {
     /// - Parameter provider: the first word of the keys.
     init(_ settings: Settings, _ provider: String) {
-        let standard = MulticastOptions()
-        self.init(
-            devicesMax: settings.int("\(provider).devices.max", default: standard.devicesMax, in: 1_000...1_000_000),
-            deadline: settings.seconds("\(provider).deadline.seconds", default: 30, in: 1...300))
+        self.init()
+        devicesMax = settings.int("\(provider).devices.max", default: devicesMax, in: 1_000...1_000_000)
+        deadline = settings.seconds("\(provider).deadline.seconds", default: 30, in: 1...300)
     }
 }
 
 extension PostingOptions {
     init(_ settings: Settings) {
-        let standard = PostingOptions()
-        self.init(
-            deadline: settings.seconds("providers.deadline.seconds", default: 30, in: 1...300),
-            connectionsPerHost: settings.int(
-                "providers.requests.max", default: standard.connectionsPerHost, in: 1...1_000),
-            connectionsMax: settings.int(
-                "providers.connections.max", default: standard.connectionsMax, in: 16...100_000),
-            allowing: settings.words("providers.addresses.allow")
-        ) {
+        self.init()
+        deadline = settings.seconds("providers.deadline.seconds", default: 30, in: 1...300)
+        connectionsPerHost = settings.int("providers.requests.max", default: connectionsPerHost, in: 1...1_000)
+        connectionsMax = settings.int("providers.connections.max", default: connectionsMax, in: 16...100_000)
+        allow(settings.words("providers.addresses.allow")) {
             settings.note(
                 "providers.addresses.allow: `\($0.quotable)` is neither an address nor a block such as 10.0.0.0/8")
         }

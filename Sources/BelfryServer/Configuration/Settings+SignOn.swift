@@ -10,7 +10,7 @@ extension Settings {
     /// `dashboard.sso.issuers`, and for each name in it `dashboard.sso.<name>.issuer`, `.client.id`, `.client.secret.file`, `.title`,
     /// `.scopes`, `.roles`, `.private`, `.trust.root.file` and `.email.unverified`.
     func issuers() -> [Issuer] {
-        let names = words("dashboard.sso.issuers").filter { !$0.isEmpty }
+        let names = words("dashboard.sso.issuers")
         guard names.count <= Self.issuersMax, Set(names).count == names.count else {
             note("dashboard.sso.issuers has \(names.count) names, it takes \(Self.issuersMax) different ones at most")
             return []

@@ -15,6 +15,8 @@ final class Settings {
     private let file: ConfigurationFile?
     private var read: [String: SettingReport] = [:]
     private var knownOldNames: Set<String> = []
+    /// The old name of each setting that has one.
+    private var settingOldNames: [String: String] = [:]
 
     /// Old names that were given and belong to no setting.
     var strayOldNames: [String] { oldNames.keys.filter { !knownOldNames.contains($0) }.sorted() }
@@ -27,7 +29,7 @@ final class Settings {
     ) {
         self.reader = reader
         self.file = file
-        oldNames = environment.filter { LegacySettings.isOld($0.key) }
+        oldNames = environment.filter { LegacySettings.isOld($0.key) && !$0.value.isEmpty }
         given = [
             (.flag, Set(flags)), (.environment, Set(environment.filter { !$0.value.isEmpty }.keys)),
             (.file, Set((file?.values ?? [:]).keys)),
@@ -78,11 +80,12 @@ final class Settings {
     func know(oldNames names: String...) { knownOldNames.formUnion(names) }
 
     /// The value of an old name in the environment; nil when it is empty.
-    func oldValue(_ name: String) -> String? { oldNames[name].flatMap { $0.isEmpty ? nil : $0 } }
+    func oldValue(_ name: String) -> String? { oldNames[name] }
 
-    /// Words separated by commas.
+    /// Words separated by commas; none is empty.
     func words(_ key: String) -> [String] {
         (raw(key, nil, default: "") ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
     }
 
     func int(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Int {
@@ -150,6 +153,7 @@ final class Settings {
             switch read[key]?.source {
             case .file: return file.map { fault.hasSuffix($0.path) ? fault : "\(fault), in \($0.path)" } ?? fault
             case .environment: return "\(fault), in \(Self.variable(key))"
+            case .oldName: return "\(fault), in \(settingOldNames[key] ?? "")"
             default: return fault
             }
         }
@@ -176,7 +180,10 @@ final class Settings {
 
     private func raw(_ key: String, _ oldName: String?, default fallback: String? = nil) -> String? {
         known.insert(key)
-        if let oldName { know(oldNames: oldName) }
+        if let oldName {
+            know(oldNames: oldName)
+            settingOldNames[key] = oldName
+        }
         let value = reader.string(forKey: ConfigKey(key)) ?? oldName.flatMap { oldNames[$0] }
         note(key, value, oldName, fallback)
         return value
@@ -190,18 +197,6 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package init(lines: [String]) { self.lines = lines }
 
     package var description: String { lines.joined(separator: "\n") }
-}
-
-extension ServerConfiguration {
-    /// The address of another mediator, without the paths that it has.
-    static func mediatorRelayURL(_ settings: Settings) -> String? {
-        guard let url = settings.optionalString("acrobits.relay.url"), !url.isEmpty else { return nil }
-        guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            settings.note("acrobits.relay.url is `\(url.quotable)`, it has to be https://host")
-            return nil
-        }
-        return url.hasSuffix("/") ? String(url.dropLast()) : url
-    }
 }
 
 /// The settings of the PCF Push Notification Service, as its operators have them in the environment.
@@ -229,7 +224,7 @@ extension ServerAddress {
     init(_ settings: Settings) {
         self.init(
             publicURL: settings.publicURL(),
-            hosts: Set(settings.words("http.hosts").filter { !$0.isEmpty }.compactMap(settings.hostName)),
+            hosts: Set(settings.words("http.hosts").compactMap(settings.hostName)),
             isSecure: settings.optionalString("http.tls.certificate") != nil)
     }
 }
@@ -247,13 +242,15 @@ extension Broker.Options {
     init?(_ settings: Settings) {
         let user = settings.optionalString("broker.user")
         let file = settings.optionalString("broker.password.file")
-        let apiURL = settings.optionalString("broker.api.url")
-        guard user != nil || file != nil || apiURL != nil else { return nil }
-        guard let user, let file, let apiURL else {
+        let isNamed = settings.optionalString("broker.api.url")?.isEmpty == false
+        guard user != nil || file != nil || isNamed else { return nil }
+        guard let user, let file, isNamed else {
             settings.note("broker.user, broker.password.file and broker.api.url go together, some of them are not set")
             return nil
         }
-        guard let data = settings.contents("broker.password.file", file) else { return nil }
+        guard let apiURL = settings.publicURL("broker.api.url"),
+            let data = settings.contents("broker.password.file", file)
+        else { return nil }
         let password = String(decoding: data, as: UTF8.self).filter { !$0.isNewline }
         guard password.utf8.count >= Self.passwordBytesMin else {
             settings.note("broker.password.file holds less than \(Self.passwordBytesMin) bytes")
@@ -284,8 +281,11 @@ extension Settings {
         return url ?? olderURL
     }
 
-    /// A URL without a slash at its end. No route of this server may begin with its path, which could then not be told from a proxy's.
-    func publicURL(_ key: String) -> String? {
+    /// A URL without a slash at its end.
+    ///
+    /// - Parameter isOwn: whether it leads here. No route of this server may begin with its path then, which could not be told from a
+    ///   proxy's.
+    func publicURL(_ key: String, isOwn: Bool = true) -> String? {
         guard let given = optionalString(key), !given.isEmpty else { return nil }
         func wrong(_ problem: String) -> String? { fault(key, "is `\(given.quotable)`, it \(problem)", nil) }
         guard given.hasPrefix("https://") || given.hasPrefix("http://") else {
@@ -310,7 +310,7 @@ extension Settings {
                 "may have a path of letters, digits, '-', '.', '_' and '~' between single slashes, and nothing behind it"
             )
         }
-        if let first = path.first, Self.ownPaths.contains(String(first)) {
+        if isOwn, let first = path.first, Self.ownPaths.contains(String(first)) {
             return wrong("may have no path that begins with /\(first): this server has pages of its own there")
         }
         return url

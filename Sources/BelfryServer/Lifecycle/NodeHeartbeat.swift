@@ -37,10 +37,8 @@ final class NodeHeartbeat: Service {
     /// - Parameter onShare: called with this node's share when that changes; nil without other nodes, so that a
     ///   restarted process does not share with its predecessor.
     init(
-        store: any Store, hostChecks: HostChecks, clock: any WallClock,
-        shutdown: GracefulShutdown,
-        address: String, batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?,
-        logger: Logger
+        store: any Store, hostChecks: HostChecks, clock: any WallClock, shutdown: GracefulShutdown, address: String,
+        batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
     ) {
         self.store = store
         self.hostChecks = hostChecks
@@ -182,12 +180,8 @@ struct HostChecks: Sendable {
     let diskFreeMin: Int
 
     func keyRingFault() -> HealthFault? {
-        do {
-            _ = try keyRing.ring
-            return nil
-        } catch {
-            return HealthFault(.keyRing, "\(error)")
-        }
+        do { _ = try keyRing.ring } catch { return HealthFault(.keyRing, "\(error)") }
+        return nil
     }
 
     /// Whether files can be written to the data directory, with enough free space.

@@ -150,10 +150,7 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var entry: [String: String] = [:]
-        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new }) {
-            entry[key] = value.description
-        }
+        let entry = metadata.merging(event.metadata ?? [:]) { _, new in new }.mapValues(\.description)
         guard let line = line(event.level, event.message.description, entry) else { return }
         LogLines.writeToStandardError(line + "\n") { self.line(.warning, $0) ?? "" }
     }

@@ -26,9 +26,8 @@ package enum DatabaseLocation: Sendable, Hashable {
         to target: DatabaseLocation, keepsSource: Bool, by author: AuditAuthor, logger: Logger,
         _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {
-        if case .sqlite(let path) = self, try !path.isThere() {
-            throw StoreError.unknown("database at \(path)")
-        }
+        try demandFile()
+        try target.demandFile(orMakes: true)
         try await demandNoServer(logger)
         try await target.demandNoServer(logger)
         var locks: [DirectoryLock] = []
@@ -37,7 +36,10 @@ package enum DatabaseLocation: Sendable, Hashable {
         let (secrets, earlier) = try await with(for: .copyingFrom, logger) {
             (try await $0.bulkSecrets(), try await $0.move())
         }
-        try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
+        try await target.with(for: .copyingTo, logger) {
+            try await Self.demandNoNode(of: $0)
+            try await $0.beginImport(with: secrets)
+        }
         return try await target.with(for: .copyingTo, logger) { copy in
             let now = SystemClock().now
             let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
@@ -71,9 +73,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     ///
     /// - Parameter force: even if the other has been used since, or does not tell.
     package func reopen(force: Bool, by author: AuditAuthor, logger: Logger) async throws -> DatabaseMove? {
-        if case .sqlite(let path) = self, try !path.isThere() {
-            throw StoreError.unknown("database at \(path)")
-        }
+        try demandFile()
         return try await with(for: .copyingFrom, logger) { store in
             guard let move = try await store.move() else { return nil }
             if !force, let use = await Self.use(since: move, of: store, logger) {
@@ -96,9 +96,7 @@ package enum DatabaseLocation: Sendable, Hashable {
             + "what it has taken since with --force"
         do {
             guard let target = DatabaseLocation(move.name) else { throw StoreError.damaged("the note of the copy") }
-            if case .sqlite(let path) = target, try !path.isThere() {
-                throw StoreError.unknown("database at \(path)")
-            }
+            try target.demandFile()
             let found = try await target.with(for: .copyingFrom, logger) { try await $0.use(beyond: old) }
             return found.isEmpty
                 ? nil : "\(move.name) has been used since \(move.at): \(found.joined(separator: ", ")); \(way)"
@@ -124,6 +122,17 @@ package enum DatabaseLocation: Sendable, Hashable {
         return (try? directory.isThere()) == true ? directory : nil
     }
 
+    /// Throws where an SQLite database is missing, or is no file.
+    ///
+    /// - Parameter makes: whether a missing one is made.
+    private func demandFile(orMakes makes: Bool = false) throws {
+        guard case .sqlite(let path) = self else { return }
+        guard try makes || path.isThere() else { throw StoreError.unknown("database at \(path)") }
+        guard try !(path + "/.").isThere() else {
+            throw StoreError.unavailable("\(path) is a folder: name the file in it, such as \(path)/belfry.sqlite")
+        }
+    }
+
     /// Throws while a server has the database: what it writes during a copy would be lost.
     private func demandNoServer(_ logger: Logger) async throws {
         switch self {
@@ -134,16 +143,20 @@ package enum DatabaseLocation: Sendable, Hashable {
                 throw DatabaseInUse(
                     description: "\(path) is in use, stop the server first, and commands such as an import")
             }
-        case .postgres:
-            let nodes = try await with(for: .copyingTo, logger) { try await $0.nodes() }.filter { $0.state != .gone }
-            guard nodes.isEmpty else {
-                let names = nodes.map { "\($0.host), heard of at \($0.lastSeenAt.text)" }.joined(separator: "; ")
-                throw DatabaseInUse(
-                    description:
-                        "the PostgreSQL is in use, stop its nodes first (one that was killed is gone after 20 s): "
-                        + names)
-            }
+        case .postgres(let url):
+            // A schema that is made here would look like a service without data, if the copy ended before it is marked.
+            guard try await PostgresStore.schemaVersion(of: url).missing.isEmpty else { return }
+            try await with(for: .copyingTo, logger) { try await Self.demandNoNode(of: $0) }
         }
+    }
+
+    private static func demandNoNode(of store: any Store) async throws {
+        let nodes = try await store.nodes().filter { $0.state != .gone }
+        guard !nodes.isEmpty else { return }
+        let names = nodes.map { "\($0.host), heard of at \($0.lastSeenAt.text)" }.joined(separator: "; ")
+        throw DatabaseInUse(
+            description: "the PostgreSQL is in use, stop its nodes first (one that was killed is gone after 20 s): "
+                + names)
     }
 
     private var engine: String {

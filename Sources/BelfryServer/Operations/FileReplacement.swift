@@ -83,9 +83,9 @@ package final class FileReplacement {
         guard made.st_mode & 0o777 == owner.mode || fchmod(file.rawValue, owner.mode) == 0 else { throw fault() }
     }
 
-    private func fault() -> FileFault {
-        let code = Errno(rawValue: errno)
-        return FileFault(path, code, "cannot be replaced: \(code.words)")
+    private func fault(_ cause: any Error = Errno(rawValue: errno)) -> FileFault {
+        let code = cause as? Errno
+        return FileFault(path, code ?? .ioError, "cannot be replaced: \(code?.words ?? "\(cause)")")
     }
 
     /// Writes the content, and flushes it to the disk. Throws with the draft taken away.
@@ -112,8 +112,7 @@ package final class FileReplacement {
             guard fsync(file.rawValue) == 0 else { throw Errno(rawValue: errno) }
         } catch {
             discard()
-            throw FileFault(
-                path, error as? Errno ?? .ioError, "cannot be replaced: \((error as? Errno)?.words ?? "\(error)")")
+            throw fault(error)
         }
     }
 
@@ -133,8 +132,7 @@ package final class FileReplacement {
             try file.close()
         } catch {
             discard()
-            throw FileFault(
-                path, error as? Errno ?? .ioError, "cannot be replaced: \((error as? Errno)?.words ?? "\(error)")")
+            throw fault(error)
         }
     }
 }

@@ -89,24 +89,21 @@ package struct MirrorConfiguration: Sendable {
     let secrets: [UUID: String]
     let trustRootFile: String?
 
-    /// nil where no old server is named.
+    /// nil where no old server is named, or not by a URL.
     init?(_ settings: Settings) {
-        guard let url = settings.optionalString("mirror.url"), !url.isEmpty else {
+        guard let url = settings.publicURL("mirror.url", isOwn: false) else {
             for key in ["mirror.secrets.file", "mirror.trust.root.file"] { _ = settings.optionalString(key) }
             _ = settings.words("mirror.apps")
             return nil
         }
-        if !url.hasPrefix("https://"), !url.hasPrefix("http://") {
-            settings.note("mirror.url is `\(url.quotable)`, it has to be https://host")
-        }
-        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.url = url
         trustRootFile = settings.optionalString("mirror.trust.root.file")?.absolutePath
         applications = Self.applications(settings)
         secrets = Self.secrets(settings)
     }
 
     private static func applications(_ settings: Settings) -> MirroredApplications {
-        let words = settings.words("mirror.apps").filter { !$0.isEmpty }
+        let words = settings.words("mirror.apps")
         guard !words.isEmpty else { return .all }
         return .some(
             Set(

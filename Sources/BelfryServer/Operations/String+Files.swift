@@ -96,6 +96,18 @@ extension Data {
     }
 }
 
+extension FileHandle {
+    /// Writes where the file was written last.
+    ///
+    /// - Parameter path: the file as a fault names it.
+    package func append(_ data: Data, to path: String) throws(FileFault) {
+        do { try FileDescriptor(rawValue: fileDescriptor).writeAll(data) } catch {
+            let code = error as? Errno ?? .ioError
+            throw FileFault(path, code, "cannot be written: \(code.words)")
+        }
+    }
+}
+
 extension FileDescriptor {
     /// More than any file has that is read whole. A device such as `/dev/zero` has no end.
     private static let bytesMax = 64 << 20

@@ -45,22 +45,12 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await backend.withBackend { try await keys($0) }
+            let rows = try await backend.withBackend {
+                try await $0.all("keys") { (page: Admin.KeysReply) in (page.keys, page.next_cursor) }
+            }
             try output.show(rows, ["key_id", "scope", "name", "bound_to", "last_used_at", "state"]) {
                 [$0.key_id, $0.scope, $0.name, $0.boundTo, $0.last_used_at ?? "never", $0.state]
             }
-        }
-
-        private func keys(_ backend: AdminBackend) async throws -> [Admin.KeyReply] {
-            var found: [Admin.KeyReply] = []
-            var cursor: String?
-            repeat {
-                let page: Admin.KeysReply = try await backend.read(
-                    "keys?limit=200\(cursor.map { "&cursor=\($0)" } ?? "")")
-                found += page.keys
-                cursor = page.next_cursor
-            } while cursor != nil
-            return found
         }
     }
 

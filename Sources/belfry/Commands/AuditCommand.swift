@@ -19,18 +19,16 @@ struct AuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         let found = try await backend.withBackend { try await read($0) }
-        let entries = found.prefix(list.limit)
         if found.count > list.limit { Notice.cut(at: list.limit) }
-        if output.json { return try Output.json(Array(entries)) }
-        Output.table(
-            ["at", "action", "subject", "by", "address", "details"],
-            entries.map { entry in
-                let details = entry.details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-                return [
-                    entry.at, entry.action, entry.subject, entry.key_id ?? "-", entry.address ?? "-",
-                    details.joined(separator: " "),
-                ]
-            })
+        try output.show(
+            Array(found.prefix(list.limit)), ["at", "action", "subject", "by", "address", "details"]
+        ) { entry in
+            let details = entry.details.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            return [
+                entry.at, entry.action, entry.subject, entry.key_id ?? "-", entry.address ?? "-",
+                details.joined(separator: " "),
+            ]
+        }
     }
 
     /// More than are printed, where there are more.

@@ -15,7 +15,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             discussion: """
                 Refused while a server has either; stop them first, and commands such as an import. A copy that was interrupted goes on \
                 where it was when it is started again; where the old database was changed meanwhile, empty the new one first. No \
-                server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands \
+                server can serve from it before it is done. The key ring goes with it as it is. At the end servers and commands \
                 refuse the old database, unless --keep-source is given; `belfry database reopen` lets it be used again.
                 """)
 

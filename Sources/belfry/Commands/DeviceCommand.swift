@@ -92,7 +92,8 @@ struct DeviceCommand: AsyncParsableCommand {
             body.set("unsubscribe", unsubscribe)
             body.set("custom_user_id", user)
             body.set("device_alias", alias)
-            try options.show(try await options.ask("PATCH", ["devices", device.lowercased], body))
+            let change = try body.given(by: "--subscribe, --unsubscribe, --user or --alias")
+            try options.show(try await options.ask("PATCH", ["devices", device.lowercased], change))
         }
     }
 

@@ -46,7 +46,8 @@ struct GeofenceCommand: AsyncParsableCommand {
         @OptionGroup var plan: GeofenceOptions
 
         func run() async throws {
-            try options.show(try await options.ask("PATCH", ["geofences", id], try plan.members()))
+            let change = try plan.members().given(by: "an option with what is to change")
+            try options.show(try await options.ask("PATCH", ["geofences", id], change))
         }
     }
 

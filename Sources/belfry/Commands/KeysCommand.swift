@@ -47,7 +47,9 @@ struct KeysCommand: AsyncParsableCommand {
                 try await resources.operatorService.audited("sealing_key.add", String(key)) {}
                 return (key, keys.path)
             }
-            if output.json { return try Output.json(AddedKeyRow(key: key, ring: path)) }
+            if output.json {
+                return try Output.json(JSONValue.object(["key": .integer(Int64(key)), "ring": .string(path)]))
+            }
             Output.fields([("key", String(key)), ("ring", path)])
             print(
                 "\nNext: copy the ring to every other node, now; then `belfry keys rotate --no-new-key` on one of them."
@@ -70,7 +72,7 @@ struct KeysCommand: AsyncParsableCommand {
         @Flag(help: "Add a key although several nodes are up, as where they share one ring.") var force = false
 
         func run() async throws {
-            let (row, lost) = try await common.withResources { resources in
+            let (key, resealed, lost) = try await common.withResources { resources in
                 if !noNewKey, !force { try RotationBesideNodes.demandOne(try await resources.store.nodes()) }
                 let keys = resources.keyRing
                 if !noNewKey { try keys.change { ring in _ = ring.addKey() } }
@@ -78,9 +80,10 @@ struct KeysCommand: AsyncParsableCommand {
                 let done = try await resources.operatorService.audited("sealing_key.rotate", String(key)) {
                     try await Resealing(store: resources.store, keys: keys).run()
                 }
-                return (RotationRow(key: key, resealed: done.resealed), done.lost)
+                return (key, done.resealed, done.lost)
             }
-            try output.show(row, [("key", String(row.key)), ("resealed", String(row.resealed))])
+            try output.show(
+                ["key": Int(key), "resealed": resealed], [("key", String(key)), ("resealed", String(resealed))])
             guard lost.isEmpty else { throw SecretsLost(lost: lost) }
         }
     }
@@ -129,19 +132,9 @@ private struct RotationBesideNodes: Error, CustomStringConvertible {
     }
 }
 
-private struct AddedKeyRow: Encodable {
-    let key: UInt32
-    let ring: String
-}
-
 /// A key as scripts see it.
 private struct SealingKeyRow: Encodable {
     let id: UInt32
     let secrets: Int
     let seals: Bool
-}
-
-private struct RotationRow: Encodable {
-    let key: UInt32
-    let resealed: Int
 }

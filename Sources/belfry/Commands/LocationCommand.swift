@@ -35,7 +35,9 @@ struct LocationCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
         @OptionGroup var place: PlaceOptions
 
-        func run() async throws { try options.show(try await options.ask("POST", ["locations"], place.members)) }
+        func run() async throws {
+            try options.show(try await options.ask("POST", ["locations"], try place.members()))
+        }
     }
 
     struct Edit: AsyncParsableCommand {
@@ -46,7 +48,10 @@ struct LocationCommand: AsyncParsableCommand {
         @Argument(help: "Its id.") var id: String
         @OptionGroup var place: PlaceOptions
 
-        func run() async throws { try options.show(try await options.ask("PATCH", ["locations", id], place.members)) }
+        func run() async throws {
+            let change = try place.members().given(by: "--name, --latitude, --longitude or --radius")
+            try options.show(try await options.ask("PATCH", ["locations", id], change))
+        }
     }
 
     struct Delete: AsyncParsableCommand {
@@ -65,12 +70,12 @@ struct PlaceOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "In degrees.") var longitude: Double?
     @Option(help: "In metres.") var radius: Double?
 
-    var members: JSONObject {
+    func members() throws -> JSONObject {
         var members: JSONObject = [:]
         members.set("name", name)
-        members.set("latitude", latitude)
-        members.set("longitude", longitude)
-        members.set("radius", radius)
+        try members.set("latitude", latitude)
+        try members.set("longitude", longitude)
+        try members.set("radius", radius)
         return members
     }
 }

@@ -21,15 +21,13 @@ struct NodesCommand: AsyncParsableCommand {
             return (reply.nodes, try await backend.serverAbsence())
         }
         if let absence { Notice.show(absence) }
-        if output.json { return try Output.json(rows) }
-        Output.table(
-            ["host", "address", "state", "batches", "version", "since", "last_seen_at", "node_uuid"],
-            rows.map {
-                [
-                    $0.host, $0.address, $0.stateInWords, String($0.batches_in_flight), $0.version,
-                    $0.since, $0.last_seen_at,
-                    $0.node_uuid,
-                ]
-            })
+        try output.show(
+            rows, ["host", "address", "state", "batches", "version", "since", "last_seen_at", "node_uuid"]
+        ) {
+            [
+                $0.host, $0.address, $0.stateInWords, String($0.batches_in_flight), $0.version, $0.since,
+                $0.last_seen_at, $0.node_uuid,
+            ]
+        }
     }
 }

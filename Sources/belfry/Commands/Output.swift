@@ -213,7 +213,8 @@ extension JSONObject {
         if let value { self[name] = .string(value) }
     }
 
-    mutating func set(_ name: String, _ value: Double?) {
+    mutating func set(_ name: String, _ value: Double?) throws {
+        guard value?.isFinite != false else { throw ValidationError("--\(name) has to be a number") }
         if let value { self[name] = .number(JSONNumber(value)) }
     }
 
@@ -223,5 +224,13 @@ extension JSONObject {
 
     mutating func set(_ name: String, _ values: [Int64]) {
         if !values.isEmpty { self[name] = .array(values.map(JSONValue.integer)) }
+    }
+
+    /// The members of an edit, which have to be some.
+    ///
+    /// - Parameter options: what they come from.
+    func given(by options: String) throws -> JSONObject {
+        guard !isEmpty else { throw ValidationError("give \(options)") }
+        return self
     }
 }

@@ -78,15 +78,14 @@ struct PlatformCommand: AsyncParsableCommand {
             let rows = try await backend.withBackend { backend in
                 try await backend.application(try await application.uuid(from: backend)).platforms
             }
-            if output.json { return try Output.json(rows) }
-            Output.table(
-                ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
-                rows.map { row in
-                    [
-                        row.platform_uuid, row.type, row.mode, row.name, row.devicesInWords, row.stateAndCause,
-                        row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
-                    ]
-                })
+            try output.show(
+                rows, ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"]
+            ) { row in
+                [
+                    row.platform_uuid, row.type, row.mode, row.name, row.devicesInWords, row.stateAndCause,
+                    row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
+                ]
+            }
         }
     }
 

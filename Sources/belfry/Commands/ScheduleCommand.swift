@@ -73,6 +73,7 @@ struct ScheduleCommand: AsyncParsableCommand {
             var body = try push.members()
             body.set("send_at", sendAt)
             body["recurrence"] = once ? .null : recurrence.value()
+            body = try body.given(by: "an option with what is to change")
             guard let text = push.body else { return try options.show(try await options.ask("PATCH", body)) }
             let edited = try await options.edit { schedule in
                 body["message"] = (schedule?["message"] ?? .null).with(("body", text))

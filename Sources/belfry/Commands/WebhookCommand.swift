@@ -49,18 +49,14 @@ struct WebhookCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Another address.", valueName: "url")) var url: String?
         @Option(help: .kinds) var kinds: String?
 
-        func validate() throws {
-            guard name != nil || url != nil || kinds != nil else {
-                throw ValidationError("give --name, --url or --kinds")
-            }
-        }
-
         func run() async throws {
             var body: JSONObject = [:]
             body.set("name", name)
             body.set("url", url)
             body["kinds"] = kinds.map(JSONValue.kinds)
-            try options.show(try await options.ask("PATCH", try await webhook.path(options), body))
+            try options.show(
+                try await options.ask(
+                    "PATCH", try await webhook.path(options), try body.given(by: "--name, --url or --kinds")))
         }
     }
 

@@ -25,7 +25,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         discussion: """
             Begin with --dry-run: each row is judged and nothing is written. The verdict on each row stands in a CSV beside the list. An \
             import that was stopped or killed goes on where it was when the same command is given again, unless the list comes from \
-            standard input; a whole list may be imported again too, which updates devices whose apps have not registered here yet.
+            standard input or a pipe; a whole list may be imported again too, which updates devices whose apps have not registered here yet.
             """)
 
     @OptionGroup var backend: BackendOptions
@@ -76,8 +76,8 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             let input = try ImportInput(file)
             // Another mapping, or another list, is another import.
             let job = [app.lowercased, format.rawValue, map ?? "", input.stamp] + platform.map(\.lowercased).sorted()
-            // Standard input says nothing of which list it is.
-            let journal = try run.journal(of: input.name, for: job.joined(separator: " "), resumes: file != "-")
+            let journal = try run.journal(
+                of: input.name, for: job.joined(separator: " "), resumes: input.path != nil)
             let (target, sample, isFirst) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
@@ -206,8 +206,8 @@ struct ImportPCFCommand: AsyncParsableCommand {
 
 /// A list of devices as bytes, a piece in memory at a time.
 final class ImportInput {
-    /// The name for files that are written beside the list.
-    let name: String
+    /// nil for standard input and other pipes, which say nothing of which list it is.
+    let path: String?
     private let handle: FileHandle
     private let unpacking: Process?
     private let size: UInt64?
@@ -217,19 +217,19 @@ final class ImportInput {
 
     init(_ path: String) throws {
         if path == "-" {
-            (name, handle, unpacking, size) = ("import", .standardInput, nil, nil)
+            (self.path, handle, unpacking, size) = (nil, .standardInput, nil, nil)
             return
         }
         guard FileManager.default.isReadableFile(atPath: path), !FileManager.default.fileExists(atPath: path + "/.")
         else {
             throw ValidationError(InputFile.fault(of: path))
         }
-        name = path
         guard path.hasSuffix(".gz") else {
             handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             unpacking = nil
-            size = try handle.seekToEnd()
-            try handle.seek(toOffset: 0)
+            size = try? handle.seekToEnd()
+            self.path = size == nil ? nil : path
+            if size != nil { try handle.seek(toOffset: 0) }
             return
         }
         let (process, pipe) = (Process(), Pipe())
@@ -237,8 +237,11 @@ final class ImportInput {
         process.arguments = ["-dc", "--", path]
         process.standardOutput = pipe
         try process.run()
-        (handle, unpacking, size) = (pipe.fileHandleForReading, process, nil)
+        (self.path, handle, unpacking, size) = (path, pipe.fileHandleForReading, process, nil)
     }
+
+    /// The name for files that are written beside the list.
+    var name: String { path ?? "import" }
 
     /// The size and time of the file, which tell it from another list of its name.
     var stamp: String {

@@ -252,7 +252,7 @@ final class ImportJournal {
             state.tally.note(verdict.outcome)
             lines.append(contentsOf: verdict.csvLine.utf8)
         }
-        try verdicts.write(contentsOf: lines)
+        try verdicts.append(lines, to: verdictsPath)
         state.verdictBytes += UInt64(lines.count)
         state.rows = last.row
         try JSONEncoder().encode(state).replace(statePath)

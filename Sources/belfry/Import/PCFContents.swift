@@ -34,7 +34,7 @@ struct PCFContents {
 
     func takeMap() async throws -> Counts {
         var counts = Counts()
-        counts.topics = try await takeTopics(&counts)
+        try await takeTopics(&counts)
         let locations = try await takeLocations(&counts)
         try await takeGroups(locations, &counts)
         try await takeGeofences(locations, &counts)
@@ -43,28 +43,23 @@ struct PCFContents {
 
     // MARK: Topics
 
-    private func takeTopics(_ counts: inout Counts) async throws -> Int {
-        var count = 0
+    private func takeTopics(_ counts: inout Counts) async throws {
         for topic in try await all("/v2/topics", of: "topics") {
             do {
                 let expiresAt = topic["expireAt"]?.instant
                 let new = try NewTopic(
                     name: topic["name"]?.stringValue ?? "", expiresAt: expiresAt, now: service.admin.now)
-                if try await isNew(new) { count += 1 }
+                if try await isNew(new) { counts.topics += 1 }
             } catch let error as InvalidInput {
                 counts.refused.append("topic \(topic["name"]?.stringValue ?? ""): \(error)")
             }
         }
-        return count
     }
 
     private func isNew(_ topic: NewTopic) async throws -> Bool {
         guard !isDryRun else { return try await store.topic(named: topic.name, of: application.key) == nil }
-        guard case .created = try await service.services.topics.create(topic, of: application, by: service.author)
-        else {
-            return false
-        }
-        return true
+        let result = try await service.services.topics.create(topic, of: application, by: service.author)
+        return if case .created = result { true } else { false }
     }
 
     // MARK: Locations and their groups

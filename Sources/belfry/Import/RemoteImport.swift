@@ -53,7 +53,7 @@ struct RemoteImport: ImportTarget {
         return zip(rows, verdicts).map { row, verdict in
             let outcome: ImportVerdict =
                 if case .failure(let fault) = row.outcome { .refused("\(fault)") } else {
-                    ImportVerdict(verdict.verdict, reason: verdict.reason)
+                    ImportVerdict(verdict.verdict, reason: verdict.reason.map(row.renamed))
                 }
             return ImportService.Verdict(
                 row: row.number, id: verdict.id, platform: verdict.platform_uuid.flatMap { UUID(uuidString: $0) },
@@ -86,6 +86,15 @@ extension RemoteImport {
             job.last_row == journal.state.rows, job.ended_at == nil
         else { return .timeOrdered() }
         return id
+    }
+}
+
+extension ImportReader.Row {
+    /// A reason that begins with a standard name, with the list's own name of that column.
+    fileprivate func renamed(_ reason: String) -> String {
+        let name = String(reason.prefix { $0 != " " })
+        let field = name == ImportMapping.standard.column(.topics) ? "topics" : name
+        return (columns[field] ?? name) + reason.dropFirst(name.count)
     }
 }
 
