@@ -20,10 +20,8 @@ extension Outbound {
 
     /// A sentence, made safe in the same way.
     public static func words(_ text: String) -> String? {
-        var words: [Substring] = []
-        for word in text.prefix(charactersReadMax).split(whereSeparator: \.isWhitespace) {
-            words.append(isOpaque(word) ? "..." : word)
-        }
+        let words = text.prefix(charactersReadMax).split(whereSeparator: \.isWhitespace)
+            .map { isOpaque($0) ? "..." : $0 }
         let sentence = plain(words.joined(separator: " ").utf8).prefix(charactersMax)
         return sentence.isEmpty ? nil : String(sentence)
     }

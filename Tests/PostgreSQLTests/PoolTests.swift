@@ -98,6 +98,20 @@ import Testing
         #expect(server.callerCount < 5, "each waited for an attempt of its own")
     }
 
+    @Test func `open connections serve where no more are given`() async throws {
+        try await withPool { try await $0.run { try $0.run(script: "CREATE ROLE few LOGIN CONNECTION LIMIT 2") } }
+        let limited: (inout ConnectionOptions) -> Void = { $0.string.replace("user=postgres", with: "user=few") }
+        try await withPool(size: 4, options: limited) { pool in
+            _ = try await pool.run { $0.serverProcess }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<40 {
+                    group.addTask { _ = try await pool.run { try $0.prepared("SELECT pg_sleep(0.02)").run() } }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func `a silent host leaves time for the next`() async throws {
         let silent = try SilentServer()
         defer { silent.close() }

@@ -68,9 +68,7 @@ package struct BrokerRoutes: Sendable {
             } catch let error as APIError where error.status == .unauthorized || error.status == .tooManyRequests {
                 response = Broker.Refusal(error.status, error.message).response
                 response.headers.append(contentsOf: error.headers)
-            } catch let error as CancellationError {
-                throw error
-            } catch let error as BodyUnreadable {
+            } catch let error where error is CancellationError || error is BodyUnreadable {
                 throw error
             } catch {
                 let refusal = Broker.Refusal(cause: error, isDeletion: request.method == .delete)

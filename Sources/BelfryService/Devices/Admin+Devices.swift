@@ -8,8 +8,6 @@ extension Admin {
         let factory: RouteFactory
         private let registered = Counter(metric: .registrations)
 
-        init(factory: RouteFactory) { self.factory = factory }
-
         var routes: [Route] {
             [
                 factory.application(.get, "apps/:app_uuid/devices", .read, search),
@@ -49,8 +47,7 @@ extension Admin {
                     search, after: after, limit: limit, within: DeviceSearch.searchedFor, isCounted: false)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-            var json = JSONWriter()
-            json.object { json in
+            return .object { json in
                 json.array("devices", page.devices) { json, device in
                     guard let platform = byKey[device.platformKey] else { return }
                     json.object { $0.device(device, on: platform) }
@@ -58,7 +55,6 @@ extension Admin {
                 if page.isCut { json.bool("partial", true) }
                 json.next(page.next.map { Cursor($0.rawValue) })
             }
-            return Response(json: json.buffer)
         }
 
         /// Registers a device as its app would; a token that is known is the device it was.
@@ -72,7 +68,7 @@ extension Admin {
             registered.increment()
             var ignored = IgnoredFields()
             ignored.remark(device.token, on: platform)
-            return Response(status: .created, json: Self.json(device, on: platform)).warning(of: ignored)
+            return Response.object(status: .created) { $0.device(device, on: platform) }.warning(of: ignored)
         }
 
         /// Fields that are left out stay as they are.
@@ -83,7 +79,7 @@ extension Admin {
             let updated = try await Self.namingTopics {
                 try await factory.admin.update(device, on: platform, of: application, change, by: call.author)
             }
-            return Response(json: Self.json(updated, on: platform))
+            return .object { $0.device(updated, on: platform) }
         }
 
         /// Names the topics that are refused as this API does: the field of a registration is `tags`.
@@ -93,12 +89,6 @@ extension Admin {
                     "tags": "topics", "tags.subscribe": "subscribe", "tags.unsubscribe": "unsubscribe",
                 ])
             }
-        }
-
-        private static func json(_ device: Device, on platform: Platform) -> ByteBuffer {
-            var json = JSONWriter()
-            json.object { $0.device(device, on: platform) }
-            return json.buffer
         }
 
         private func platform(_ uuid: UUID, of application: Application) async throws -> Platform {
@@ -112,8 +102,7 @@ extension Admin {
         ) async throws -> Response {
             let detail = try await factory.store.detail(of: device.key, on: platform.key) ?? DeviceDetail()
             let profile = try await factory.store.profile(of: device.key, on: platform.key)
-            var json = JSONWriter()
-            json.object { json in
+            return .object { json in
                 json.device(device, on: platform)
                 json.string("language", detail.language)
                 json.string("time_zone", detail.timeZone)
@@ -123,7 +112,6 @@ extension Admin {
                 json.string("country", profile.country)
                 json.value("attributes", .object(profile.attributesJSON))
             }
-            return Response(json: json.buffer)
         }
 
         /// The device keeps its UUID, and becomes active when its app registers again.
@@ -302,8 +290,8 @@ extension JSONWriter {
 }
 
 extension String? {
-    /// A custom user id as an operator names it, unsigned; none and `""` are none.
-    fileprivate func change() throws(InvalidInput) -> Registration.Change<String> {
+    /// The change to a custom user id whose signature is no matter; none and `""` are none.
+    func change() throws(InvalidInput) -> Registration.Change<String> {
         guard let id = self, !id.isEmpty else { return .clear }
         guard id.utf16.count <= Registration.customUserIDCharactersMax else {
             throw InvalidInput(
@@ -326,8 +314,7 @@ extension PCF {
                 throw APIError(.notFound, "This platform has no device with that UUID")
             }
             let found = try await service.latest(of: device, on: platform, limit: limit)
-            var json = JSONWriter()
-            json.object { json in
+            return .object { json in
                 json.array("messages", found) { json, message in
                     json.object { json in
                         json.uuid("receipt_id", message.push.receiptID)
@@ -337,7 +324,6 @@ extension PCF {
                     }
                 }
             }
-            return Response(json: json.buffer)
         }
 
         private static func limit(_ text: String?) throws(InvalidInput) -> Int {

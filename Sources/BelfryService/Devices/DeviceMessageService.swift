@@ -2,15 +2,9 @@ import FoundationEssentials
 
 /// The latest messages of a device, for an app whose push arrived without its payload.
 package struct DeviceMessageService: Sendable {
-    private let store: any Store
-    private let clock: any WallClock
-    private let linkKeys: any LinkKeys
-
-    package init(store: any Store, clock: any WallClock, linkKeys: any LinkKeys) {
-        self.store = store
-        self.clock = clock
-        self.linkKeys = linkKeys
-    }
+    let store: any Store
+    let clock: any WallClock
+    let linkKeys: any LinkKeys
 
     /// A message, with its payload for the device.
     package struct Sent: Sendable {

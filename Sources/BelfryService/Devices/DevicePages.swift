@@ -175,7 +175,7 @@ struct DevicePages {
                     "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Last seen"],
                     found.devices.map { device in
                         [
-                            [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
+                            [.link(device.label, device.address(in: application))],
                             [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.customUserID ?? "")],
                             [.text(words(device.about.manufacturer, device.about.model))],
                             [.text(device.about.osVersion ?? "")], [device.state],
@@ -255,7 +255,7 @@ struct DevicePages {
     ) async throws -> Form {
         let detail = try await visit.services.store.detail(of: device.key, on: platform.key) ?? DeviceDetail()
         return Form(
-            Address.of(application, "devices", device.uuid.lowercased), "Save",
+            device.address(in: application), "Save",
             [
                 .text("device_alias", "Alias", device.shownAlias ?? ""),
                 .text("custom_user_id", "User", device.customUserID ?? "", hint: "Empty: none."),
@@ -285,14 +285,13 @@ struct DevicePages {
                 topics: .change(subscribe: topics.subtracting(old), unsubscribe: old.subtracting(topics)),
                 detail: try DeviceDetail.Change(told: visit.form["language"], timeZone: visit.form["time_zone"]))
             _ = try await visit.services.admin.update(device, on: platform, of: application, change, by: visit.author)
-            return .redirect(
-                Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "saved")]))
+            return .redirect(Address.query(device.address(in: application), [("done", "saved")]))
         }
     }
 
     private static func eraseForm(_ device: Device, _ application: Application) -> Form {
         Form(
-            Address.of(application, "devices", device.uuid.lowercased, "erase"), "Erase this device",
+            "\(device.address(in: application))/erase", "Erase this device",
             [
                 .text(
                     "confirm", "Type the first eight characters of its UUID to confirm", isRequired: true,
@@ -312,14 +311,13 @@ struct DevicePages {
                 throw InvalidInput(field: "confirm", "are not the first characters of the UUID")
             }
             try await visit.services.admin.erase(device, on: platform, of: application, by: visit.author)
-            return .redirect(
-                Address.query(Address.of(application, "devices"), [("done", "erased")]))
+            return .redirect(Address.query(Address.of(application, "devices"), [("done", "erased")]))
         }
     }
 
     private static func testForm(_ device: Device, _ application: Application) -> Form {
         Form(
-            Address.of(application, "devices", device.uuid.lowercased, "test"), "Send the test push",
+            "\(device.address(in: application))/test", "Send the test push",
             [.text("body", "Text", "This is a test.", isRequired: true)])
     }
 
@@ -353,15 +351,12 @@ struct DevicePages {
             }
             if mayChange, device.isActive {
                 ButtonRow([
-                    .button(
-                        Address.of(application, "devices", device.uuid.lowercased, "deactivate"), "Deactivate",
-                        isDanger: true)
+                    .button("\(device.address(in: application))/deactivate", "Deactivate", isDanger: true)
                 ])
             }
         }
         let pushes = Section("What it was sent", text: "Newest first. An answer leads to what happened, and why.") {
-            history.table(
-                application, showsDevice: false, Address.of(application, "devices", device.uuid.lowercased))
+            history.table(application, showsDevice: false, device.address(in: application))
         }
         page.sections = [facts]
         if let test {
@@ -408,20 +403,18 @@ struct DevicePages {
             [
                 Fact("Devices", .number(1)), Fact("User", .text(device.customUserID ?? "none")),
                 Fact("Topics", .number(device.topics.count)), Fact("Last seen", .time(device.lastSeenAt)),
-            ], yes: "Deactivate it", no: Address.of(application, "devices", device.uuid.lowercased))
+            ], yes: "Deactivate it", no: device.address(in: application))
         if let question { return question }
         try await visit.services.admin.deactivate(device, on: platform, of: application, by: visit.author)
-        return .redirect(
-            Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "deactivated")]))
+        return .redirect(Address.query(device.address(in: application), [("done", "deactivated")]))
     }
 }
 
 extension Device {
+    func address(in application: Application) -> String { Address.of(application, "devices", uuid.lowercased) }
+
     /// The alias; a part of the UUID where the device has none.
-    var label: String {
-        if let alias = about.alias, !alias.isEmpty { return alias }
-        return "Device \(uuid.lowercased.prefix(8))"
-    }
+    var label: String { shownAlias ?? "Device \(uuid.lowercased.prefix(8))" }
 
     /// nil for a device that was imported without such a time, and has not registered here.
     var lastSeenAt: Instant? { registeredAt == .zero ? nil : registeredAt }

@@ -19,6 +19,13 @@ struct DeviceRow {
 }
 
 extension DeviceRow {
+    /// The columns in the order in which `init` reads them.
+    static let columns = """
+        id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage
+        """
+
     /// From the columns of `DeviceStatements.byKey` and its like.
     init(_ row: some SQLRow) throws {
         guard let reach = DeviceState(rawValue: row.integer(1)) else {
@@ -49,23 +56,17 @@ extension DeviceRow {
         reach == other.reach && token == other.token && topics == other.topics && customUserID == other.customUserID
             && about == other.about && importMark == other.importMark
     }
-}
 
-extension DeviceRow {
     /// Whether both are found by the same texts.
     func hasTexts(of other: DeviceRow) -> Bool {
         token == other.token && customUserID == other.customUserID && about.alias == other.about.alias
             && importMark?.uuid == other.importMark?.uuid
     }
-}
 
-extension DeviceRow {
     var party: TokenMove.Holder {
         TokenMove.Holder(key: key, token: token, isActive: reach != .inactive, registeredAt: registeredAt)
     }
-}
 
-extension DeviceRow {
     /// Notes where the device came from, or that its app has registered.
     mutating func noteRegistration(_ imported: DeviceImport?, by name: DeviceName?, at now: Instant) {
         guard let imported else {
@@ -98,9 +99,7 @@ enum DeviceStatements {
         """
 
     static let byKey: SQLText = """
-        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id,
-               imported_uuid, imported_at_ms, import_stage /* devices.by_key */
+        SELECT \(DeviceRow.columns) /* devices.by_key */
           FROM device
          WHERE id = $1 AND platform_id = $2
         """

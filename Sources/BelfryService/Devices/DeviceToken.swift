@@ -28,7 +28,7 @@ package struct DeviceToken: Sendable, Hashable {
         let length = Self.installationIDBytes
         guard bytes.count > length, bytes[length] == UInt8(ascii: ":"),
             bytes.dropFirst(length + 1).starts(with: Self.fcmMark),
-            bytes.prefix(length).allSatisfy(\.isInstallationID)
+            bytes.prefix(length).allSatisfy(\.isOfBase64URL)
         else { return bytes }
         return Array(bytes.prefix(length))
     }
@@ -194,14 +194,6 @@ extension UInt8 {
         switch self {
         case UInt8(ascii: "\""), 0x23, 0x24, 0x27...0x29, 0x2C, 0x3B, 0x3C, 0x3E, 0x5B...0x5D, 0x60, 0x7B, 0x7D: false
         default: 0x21...0x7E ~= self
-        }
-    }
-
-    /// Whether a Firebase Installation ID may contain it; those are base64url.
-    fileprivate var isInstallationID: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
         }
     }
 

@@ -99,17 +99,22 @@ extension PCF {
             _ sent: String?, isNew: Bool, on platform: Platform
         ) async throws -> Registration.Change<String> {
             guard let sent else { return isNew ? .clear : .keep }
-            guard !sent.isEmpty else { return .clear }
-            guard sent.utf16.count <= Registration.customUserIDCharactersMax else {
-                throw InvalidInput(
-                    field: "custom_user_id",
-                    "is \(sent.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
-            }
-            guard options.verifiesCustomUserIDs else { return .set(sent) }
-            guard let application = try await store.application(platform.applicationKey) else {
-                throw StoreError.unknown("application of this platform")
-            }
-            return .set(try SignedUserID.opened(sent, with: try secrets.keys(of: application)))
+            return try await secrets.change(
+                ofUser: sent, isSigned: options.verifiesCustomUserIDs, on: platform, in: store)
         }
+    }
+}
+
+extension SharedSecrets {
+    /// The change of a device's user to the id that its app sent, once its signature is checked where ids are signed.
+    func change(
+        ofUser sent: String?, isSigned: Bool, on platform: Platform, in store: any Store
+    ) async throws -> Registration.Change<String> {
+        guard case .set(let id) = try sent.change() else { return .clear }
+        guard isSigned else { return .set(id) }
+        guard let application = try await store.application(platform.applicationKey) else {
+            throw StoreError.unknown("application of this platform")
+        }
+        return .set(try SignedUserID.opened(id, with: try keys(of: application)))
     }
 }

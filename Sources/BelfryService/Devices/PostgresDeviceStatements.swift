@@ -17,9 +17,7 @@ enum PostgresDeviceStatements {
 
     /// Locks the rows until the transaction ends. Fixed lock order; avoids deadlocks.
     static let hold = """
-        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id,
-               imported_uuid, imported_at_ms, import_stage /* devices.hold */
+        SELECT \(DeviceRow.columns) /* devices.hold */
           FROM device
          WHERE id = ANY ($1)
          ORDER BY id

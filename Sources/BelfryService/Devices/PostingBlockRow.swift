@@ -149,26 +149,6 @@ extension [Posting] {
     fileprivate func merged(until mark: Int64) -> [Posting] { filter { $0.device.rawValue <= mark }.sorted() }
 }
 
-extension PostgresPostingStatements {
-    static let add = """
-        INSERT INTO subscription /* postings.add */ (topic_id, platform_id, device_id)
-        SELECT topic_id, platform_id, device_id FROM unnest($1, $2, $3) AS gained (topic_id, platform_id, device_id)
-            ON CONFLICT DO NOTHING
-        """
-
-    /// Looks each up in the primary key, one after the other, whatever the planner believes of the table's size.
-    static let remove = """
-        DELETE FROM subscription /* postings.remove */
-         WHERE ctid = ANY (ARRAY(
-            SELECT found.ctid
-              FROM unnest($1, $2, $3) AS lost (topic_id, platform_id, device_id)
-             CROSS JOIN LATERAL (
-                SELECT ctid FROM subscription
-                 WHERE topic_id = lost.topic_id AND platform_id = lost.platform_id AND device_id = lost.device_id
-                 LIMIT 1) AS found))
-        """
-}
-
 extension Connection {
     func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64] {
         let parts = [
@@ -239,5 +219,23 @@ enum PostgresPostingStatements {
          WHERE id = ANY ($1) AND platform_id + 0 = $2 AND id + 0 > $3 AND registered_at_ms IS NOT NULL
          ORDER BY id
          LIMIT $4
+        """
+
+    static let add = """
+        INSERT INTO subscription /* postings.add */ (topic_id, platform_id, device_id)
+        SELECT topic_id, platform_id, device_id FROM unnest($1, $2, $3) AS gained (topic_id, platform_id, device_id)
+            ON CONFLICT DO NOTHING
+        """
+
+    /// Looks each up in the primary key, one after the other, whatever the planner believes of the table's size.
+    static let remove = """
+        DELETE FROM subscription /* postings.remove */
+         WHERE ctid = ANY (ARRAY(
+            SELECT found.ctid
+              FROM unnest($1, $2, $3) AS lost (topic_id, platform_id, device_id)
+             CROSS JOIN LATERAL (
+                SELECT ctid FROM subscription
+                 WHERE topic_id = lost.topic_id AND platform_id = lost.platform_id AND device_id = lost.device_id
+                 LIMIT 1) AS found))
         """
 }

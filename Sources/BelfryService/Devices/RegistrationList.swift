@@ -15,7 +15,7 @@ extension PCF {
             let page = try PageQuery(query, sizeMin: 0)
             let platforms = try query.platforms(of: try await store.platforms(of: application.key))
             let search = DeviceSearch(
-                platforms: platforms.map(\.key), text: query["q"],
+                platforms: platforms.map(\.key), text: try query.text("q"),
                 topic: try query["topic"].map { text throws(InvalidInput) in
                     try Topic.normalized(text, field: "topic")
                 })
@@ -33,7 +33,7 @@ extension PCF {
         func customUserIDs(_ request: Request, of application: Application) async throws -> Response {
             let query = request.query
             let platforms = try await store.platforms(of: application.key).map(\.key)
-            let text = query["q"]?.normalized
+            let text = try query.text("q")?.normalized
             let (skip, limit) = try Self.slice(query)
             let counter = Countdown(skip: skip, limit: limit)
             return try await JSONStream<String>(

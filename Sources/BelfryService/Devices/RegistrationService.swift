@@ -2,9 +2,7 @@ package import FoundationEssentials
 
 /// Registers devices for the doors of apps and of back ends, each in one transaction with all that the app said.
 package struct RegistrationService: Sendable {
-    private let store: any Store
-
-    package init(store: any Store) { self.store = store }
+    let store: any Store
 
     /// Registers a device, or brings one up to date, by the rules of `RegistrationRules`; it is active afterwards.
     ///

@@ -223,9 +223,7 @@ extension SQLiteStore {
 enum SQLiteDeviceStatements {
     /// Finds devices by their token's hash, without those in `UnindexedTokens`.
     static let byToken = """
-        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id,
-               imported_uuid, imported_at_ms, import_stage /* devices.by_token */
+        SELECT \(DeviceRow.columns) /* devices.by_token */
           FROM device_token JOIN device ON id = device_id
          WHERE device_token.token_hash = ?2 AND platform_id = ?1
         """

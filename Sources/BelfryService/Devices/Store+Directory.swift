@@ -184,9 +184,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
             return
         }
         if search.filter.isUnseen, search.topic == nil {
-            return try walk(after: after, body, pause: pause) { after, limit in
-                try unseen(after: after, limit: limit)
-            }
+            return try walk(after: after, body, pause: pause, next: unseen)
         }
         var run = DeviceRun(list, on: platforms, after: after, now: now, db)
         try walk(after: after, body, pause: pause) { _, limit in try run.next(limit) }
@@ -300,9 +298,7 @@ enum DirectoryStatements {
         """
 
     static let byKeys: SQLText = """
-        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id,
-               imported_uuid, imported_at_ms, import_stage /* directory.by_keys */
+        SELECT \(DeviceRow.columns) /* directory.by_keys */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

@@ -196,9 +196,7 @@ extension PostgresStore {
 enum PostgresTokenHolderStatements {
     /// Looks each up in `device_token`; see `PostgresDeviceStatements`.
     static let byToken = """
-        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, platform_id,
-               imported_uuid, imported_at_ms, import_stage /* token_holders.by_token */
+        SELECT \(DeviceRow.columns) /* token_holders.by_token */
           FROM device
          WHERE token_hash = ANY ($2) AND token_hash IS NOT NULL AND platform_id + 0 = $1
         """

@@ -75,36 +75,22 @@ extension Web {
                 try await proofs.send(to: token, on: platform)
             }
             if let fault = outcome.proofFault { throw fault }
-            var json = JSONWriter()
-            json.object { json in json.string("state", "proving") }
-            return Response(status: .accepted, json: json.buffer)
+            return .object(status: .accepted) { $0.string("state", "proving") }
         }
 
         private func customUserID(
             _ sent: String?, on platform: Platform
         ) async throws -> Registration.Change<String> {
             guard let sent else { return .keep }
-            guard !sent.isEmpty else { return .clear }
-            let limit = Registration.customUserIDCharactersMax
-            guard sent.utf16.count <= limit else {
-                throw InvalidInput(
-                    field: "custom_user_id", "is \(sent.utf16.count) characters, the limit is \(limit)")
-            }
-            guard verifiesCustomUserIDs else { return .set(sent) }
-            guard let application = try await store.application(platform.applicationKey) else {
-                throw StoreError.unknown("application of this platform")
-            }
-            return .set(try SignedUserID.opened(sent, with: try secrets.keys(of: application)))
+            return try await secrets.change(ofUser: sent, isSigned: verifiesCustomUserIDs, on: platform, in: store)
         }
 
         private static func response(_ device: Device) -> Response {
-            var json = JSONWriter()
-            json.object { json in
+            .object { json in
                 json.string("state", "active")
                 json.string("device_uuid", device.uuid.lowercased)
                 json.strings("topics", device.topics)
             }
-            return Response(json: json.buffer)
         }
     }
 }

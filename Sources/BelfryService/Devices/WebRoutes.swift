@@ -63,13 +63,11 @@ package struct WebRoutes: Sendable {
         guard let key = try await credentials.facts(of: platform, in: store).published["vapid_public_key"] else {
             throw APIError(.serviceUnavailable, "the platform has no VAPID key that can be used")
         }
-        var json = JSONWriter()
-        json.object { json in
+        // A page that has an old key cannot subscribe, so caches must revalidate.
+        return .object(headers: [.cacheControl: "no-cache"]) { json in
             json.string("vapid_public_key", key)
             json.bool("proof", access.provesRegistrations)
         }
-        // A page that has an old key cannot subscribe, so caches must revalidate.
-        return Response(status: .ok, json: json.buffer, headers: [.cacheControl: "no-cache"])
     }
 }
 
@@ -77,9 +75,7 @@ package struct WebRoutes: Sendable {
 enum Web {
     /// A registration with 64 topics fits many times.
     static let bodyBytesMax = 16 << 10
-}
 
-extension Web {
     /// Proves that a browser exists before it is registered: a code is pushed to it, which it has to send back.
     ///
     /// The server keeps nothing meanwhile: the code is a seal over the subscription and the time until which it counts.

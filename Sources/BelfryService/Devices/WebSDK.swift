@@ -29,8 +29,7 @@ package struct WebSDK: Sendable {
 
     /// The hash of each file in the form of the `integrity` attribute, and its address that never changes.
     private static func integrity(_ path: PublicPath) -> Response {
-        var json = JSONWriter()
-        json.object { json in
+        .object(headers: [.accessControlAllowOrigin: "*", .cacheControl: "no-cache"]) { json in
             json.array("files", files) { json, file in
                 json.object { json in
                     json.string("name", file.name)
@@ -40,8 +39,6 @@ package struct WebSDK: Sendable {
                 }
             }
         }
-        return Response(
-            status: .ok, json: json.buffer, headers: [.accessControlAllowOrigin: "*", .cacheControl: "no-cache"])
     }
 }
 

@@ -152,11 +152,9 @@ package final class EventHub: PushObserver {
             logger.debug("pushes could not be looked at for their readers", metadata: ["error": "\(error)"])
         }
     }
-}
 
-// MARK: - Readers
+    // MARK: Readers
 
-extension EventHub {
     /// Starts reading the events of an application.
     ///
     /// - Parameter lastID: the last event that the reader has; nil to read from now on.

@@ -89,8 +89,7 @@ struct EventWire {
 
     mutating func event(_ event: PushEvent, id: String) {
         let receipt = event.receipt
-        var json = JSONWriter()
-        json.object { json in
+        write(event.kind.rawValue, id: id) { json in
             json.uuid("receipt_id", receipt.push.receiptID)
             json.string("state", receipt.state.rawValue)
             json.string("accepted_at", receipt.push.acceptedAt.text)
@@ -108,22 +107,21 @@ struct EventWire {
                 }
             }
         }
-        write(event.kind.rawValue, id: id, json.buffer)
     }
 
     /// - Parameter count: nil when it is unknown.
     mutating func lost(_ count: Int64?) {
-        var json = JSONWriter()
-        json.object { json in
+        write("lost", id: nil) { json in
             if let count { json.integer("count", count) } else { json.string("count", nil) }
         }
-        write("lost", id: nil, json.buffer)
     }
 
-    private mutating func write(_ name: String, id: String?, _ data: ByteBuffer) {
+    private mutating func write(_ name: String, id: String?, _ members: (inout JSONWriter) -> Void) {
+        var json = JSONWriter()
+        json.object(members)
         if let id { buffer.writeString("id: \(id)\n") }
         buffer.writeString("event: \(name)\ndata: ")
-        buffer.writeImmutableBuffer(data)
+        buffer.writeImmutableBuffer(json.buffer)
         buffer.writeString("\n\n")
     }
 }

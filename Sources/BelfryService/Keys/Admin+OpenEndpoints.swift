@@ -77,8 +77,8 @@ extension Admin {
 ///
 /// A wrong key counts as a failed login at the caller's address, and few of them are looked for in the database.
 package struct OpenEndpointCheck: Sendable {
-    private let store: any Store
-    private let requestLimiter: RequestLimiter
+    let store: any Store
+    let requestLimiter: RequestLimiter
     private let known = Known()
 
     private final class Known: Sendable {
@@ -86,11 +86,6 @@ package struct OpenEndpointCheck: Sendable {
         let keys = Mutex(BoundedCache<[UInt8], Bool>(countMax: 16_384))
         /// The addresses that a path without a key served, with their numbers of endpoints.
         let sites = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
-    }
-
-    package init(store: any Store, requestLimiter: RequestLimiter) {
-        self.store = store
-        self.requestLimiter = requestLimiter
     }
 
     /// Throws a 404 for a wrong key and for a caller who is not let in alike.

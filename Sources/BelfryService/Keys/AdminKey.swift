@@ -212,24 +212,14 @@ package enum Permission {
     package static func verdict(
         scope: AdminKey.Scope, bounds: AdminKey.Bounds, for action: Action, on subject: Subject
     ) -> Verdict {
-        switch place(of: subject, seenFrom: bounds) {
-        case .elsewhere: .notFound
-        case .above: .forbidden
-        case .within: scope.actions.contains(action) ? .allowed : .forbidden
-        }
-    }
-
-    /// The relation of an object to a key's bounds.
-    private enum Relation { case within, above, elsewhere }
-
-    private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Relation {
-        switch (bounds, subject) {
-        case (.everything, _): .within
-        case (_, .everything): .above
+        let verdictWithin: Verdict = scope.actions.contains(action) ? .allowed : .forbidden
+        return switch (bounds, subject) {
+        case (.everything, _): verdictWithin
+        case (_, .everything): .forbidden
         case (.tenant(let own), .tenant(let asked)), (.tenant(let own), .application(_, let asked)):
-            own == asked ? .within : .elsewhere
-        case (.application(_, let own), .tenant(let asked)): own == asked ? .above : .elsewhere
-        case (.application(let own, _), .application(let asked, _)): own == asked ? .within : .elsewhere
+            own == asked ? verdictWithin : .notFound
+        case (.application(_, let own), .tenant(let asked)): own == asked ? .forbidden : .notFound
+        case (.application(let own, _), .application(let asked, _)): own == asked ? verdictWithin : .notFound
         }
     }
 }

@@ -89,30 +89,24 @@ enum OpenEndpointStatements {
         RETURNING id
         """
 
-    static let byHash: SQLText = """
-        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms,
-               is_plain /* open_endpoints.by_hash */
-          FROM open_endpoint JOIN application ON application.id = application_id
-         WHERE key_hash = $1 AND kind = $2 AND NOT is_being_deleted
-        """
+    static let byHash = select("by_hash", where: "key_hash = $1 AND kind = $2")
 
     /// Scans `open_endpoint_plain`.
-    static let plain: SQLText = """
-        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
-               /* open_endpoints.plain */
-          FROM open_endpoint JOIN application ON application.id = application_id
-         WHERE is_plain AND kind = $1 AND NOT is_being_deleted
-         ORDER BY open_endpoint.id
-        """
+    static let plain = select("plain", where: "is_plain AND kind = $1 ORDER BY open_endpoint.id")
 
     /// Endpoints of other tenants than the application's. Scans `open_endpoint_plain`.
-    static let plainOfOthers: SQLText = """
-        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
-               /* open_endpoints.plain_of_others */
-          FROM open_endpoint JOIN application ON application.id = application_id
-         WHERE is_plain AND kind = $1 AND NOT is_being_deleted
-           AND tenant_id <> (SELECT tenant_id FROM application WHERE id = $2)
+    static let plainOfOthers = select(
+        "plain_of_others",
+        where: "is_plain AND kind = $1 AND tenant_id <> (SELECT tenant_id FROM application WHERE id = $2)")
+
+    private static func select(_ name: String, where condition: String) -> SQLText {
         """
+        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
+               /* open_endpoints.\(name) */
+          FROM open_endpoint JOIN application ON application.id = application_id
+         WHERE NOT is_being_deleted AND \(condition)
+        """
+    }
 
     static let count: SQLText = """
         SELECT count(*) /* open_endpoints.count */ FROM open_endpoint WHERE application_id = $1

@@ -143,12 +143,8 @@ extension ShareHolder {
     }
 
     init(_ key: AdminKey, _ application: Application? = nil) {
-        let bound: Key<Tenant>? =
-            switch key.bounds {
-            case .everything: nil
-            case .tenant(let tenant), .application(_, let tenant): tenant
-            }
-        self.init(application: application?.key, tenant: application?.tenantKey ?? bound, key: key.key)
+        self.init(
+            application: application?.key, tenant: application?.tenantKey ?? key.bounds.tenant, key: key.key)
     }
 }
 

@@ -8,15 +8,10 @@ import Synchronization
 /// The name is reserved first (`Store.reserve`). Work that was refused, and so had no effect, frees it.
 package struct DoneOnce: Sendable {
     package let store: any Store
-    private let vault: any Vault
+    let vault: any Vault
 
     /// Longer than any request takes.
     package static let hold = Duration.seconds(35)
-
-    package init(store: any Store, vault: any Vault) {
-        self.store = store
-        self.vault = vault
-    }
 
     /// A name that is held by one request.
     package struct Holder: Sendable {

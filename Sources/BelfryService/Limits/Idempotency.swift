@@ -36,19 +36,14 @@ package struct IdempotencyRecord: Sendable, Hashable {
 
     package static let lifetime = Duration.seconds(86_400)
 
-    package init(request: [UInt8], idempotentID: UUID, createdAt: Instant, state: State) {
-        self.request = request
-        self.idempotentID = idempotentID
-        self.createdAt = createdAt
-        self.state = state
-    }
-
     /// The stored answer, until the record's time is over.
     package func answer(at now: Instant) -> StoredResponse? {
         guard case .answered(let answer) = state, now < createdAt + Self.lifetime else { return nil }
         return answer
     }
+}
 
+extension IdempotencyRecord {
     /// The record of a request that runs for the first time.
     package init(_ reservation: Reservation, at now: Instant) {
         self.init(

@@ -87,10 +87,7 @@ package final class RequestLimiter: Sendable {
         let guess = LoginThrottle.Guess(
             at: account.hashValue, from: address?.site ?? Self.unknown, device: device, policy: policy)
         let now = clock.now
-        if let wait = loginThrottle.withLock({ $0.reserve(guess, now: now) }) {
-            guesses.increment()
-            throw APIError.guesser(wait: wait)
-        }
+        try refuse("failed logins", for: loginThrottle.withLock { $0.reserve(guess, now: now) })
         let found: Known?
         do {
             found = try await check(
@@ -153,10 +150,8 @@ package final class RequestLimiter: Sendable {
         of request: Request, _ context: APIContext, _ find: () async throws -> Found?
     ) async throws -> Found? {
         let site = site(of: request, context)
-        if let wait = take(from: lookUps, for: site, under: Self.lookUpLimit) {
-            guesses.increment()
-            throw APIError.unknownNames(wait: wait)
-        }
+        try refuse(
+            "unknown keys or callers from this address", for: take(from: lookUps, for: site, under: Self.lookUpLimit))
         let found = try await find()
         if found != nil {
             lookUps.withLock { lookUps in
@@ -198,18 +193,23 @@ package final class RequestLimiter: Sendable {
         guard isWatching.load(ordering: .relaxed) else { return }
         let (site, now) = (site(of: request, context), clock.now)
         let wait = loginThrottle.withLock { $0.wait(for: name?.hashValue, at: site, now: now) }
-        guard let wait else { return }
-        guesses.increment()
-        throw .guesser(wait: wait)
+        try refuse("failed logins", for: wait)
     }
 
     private func countFailure(of name: (some Hashable)?, at site: NetworkAddress) throws(APIError) {
         let now = clock.now
         let wait = loginThrottle.withLock { $0.countFailure(of: name?.hashValue, at: site, now: now) }
         isWatching.store(true, ordering: .relaxed)
-        guard let wait else { return }
+        try refuse("failed logins", for: wait)
+    }
+
+    /// - Parameter wait: nil for a caller who need not wait.
+    private func refuse(_ excess: String, for wait: Duration?) throws(APIError) {
+        guard let seconds = wait?.wholeSeconds else { return }
         guesses.increment()
-        throw .guesser(wait: wait)
+        throw APIError(
+            .tooManyRequests, "Too many \(excess); try again in \(seconds) s",
+            headers: [.retryAfter: String(seconds)])
     }
 
     private func note(_ name: (some Hashable)?, succeededAt site: NetworkAddress) {
@@ -228,20 +228,6 @@ package final class RequestLimiter: Sendable {
 }
 
 extension APIError {
-    fileprivate static func guesser(wait: Duration) -> APIError {
-        let seconds = wait.wholeSeconds
-        return APIError(
-            .tooManyRequests, "Too many failed logins; try again in \(seconds) s",
-            headers: [.retryAfter: String(seconds)])
-    }
-
-    fileprivate static func unknownNames(wait: Duration) -> APIError {
-        let seconds = wait.wholeSeconds
-        return APIError(
-            .tooManyRequests, "Too many unknown keys or callers from this address; try again in \(seconds) s",
-            headers: [.retryAfter: String(seconds)])
-    }
-
     fileprivate static func excess(_ kind: Principal.Kind, of limit: RateLimit, wait: Duration) -> APIError {
         let seconds = wait.wholeSeconds
         let window = (limit.burst + limit.perSecond - 1) / limit.perSecond

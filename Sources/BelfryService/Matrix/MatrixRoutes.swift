@@ -30,7 +30,8 @@ package struct MatrixRoutes: Sendable {
             do {
                 let notification = try MatrixNotification(json: body)
                 try caller.charge(messages: notification.devices.count)
-                return Self.answer(rejecting: try await rejected(by: notification, caller))
+                let rejected = try await rejected(by: notification, caller)
+                return Response(json: ByteBuffer(bytes: JSONValue.object(["rejected": .strings(rejected)]).encoded))
             } catch let error as InvalidInput {
                 return Response(
                     status: .badRequest,
@@ -69,9 +70,5 @@ package struct MatrixRoutes: Sendable {
             // A homeserver that is refused repeats the request, and sends the user nothing else meanwhile.
             return false
         }
-    }
-
-    private static func answer(rejecting pushkeys: [String]) -> Response {
-        Response(json: ByteBuffer(bytes: JSONValue.object(["rejected": .strings(pushkeys)]).encoded))
     }
 }

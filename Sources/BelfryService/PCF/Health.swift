@@ -25,22 +25,16 @@ extension PCF {
         }
 
         func response() -> Response {
-            var json = JSONWriter()
-            json.object { json in
+            let isHealthy = [database, queue, scheduler].allSatisfy(\.isHealthy)
+            return .object(status: isHealthy ? .ok : .serviceUnavailable) { json in
                 json.part("database", database)
                 json.part("rabbitmq", queue)
                 json.part("scheduler-backend", scheduler)
             }
-            let isHealthy = [database, queue, scheduler].allSatisfy(\.isHealthy)
-            return Response(status: isHealthy ? .ok : .serviceUnavailable, json: json.buffer)
         }
     }
 
-    static func versionReply() -> Response {
-        var json = JSONWriter()
-        json.object { json in json.string("version", version) }
-        return Response(json: json.buffer)
-    }
+    static func versionReply() -> Response { .object { json in json.string("version", version) } }
 }
 
 extension JSONWriter {

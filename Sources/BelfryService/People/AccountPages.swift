@@ -63,8 +63,7 @@ struct AccountPages {
                 .text(
                     "email", "E-mail address", person.email.text, hint: "You log in with it. No mail is sent to it.",
                     isRequired: true, type: "email", autocomplete: "email"),
-                .text(
-                    "current", "Your password", isRequired: true, type: "password", autocomplete: "current-password"),
+                .password("current", "Your password"),
             ])
     }
 
@@ -84,14 +83,8 @@ struct AccountPages {
         Form(
             Address.path("account", "password"), "Change the password",
             [
-                .text("old", "Current password", isRequired: true, type: "password", autocomplete: "current-password"),
-                .text(
-                    "password", "New password",
-                    hint: "At least \(Password.charactersMin) characters; several words are best.",
-                    isRequired: true, type: "password", autocomplete: "new-password"),
-                .text(
-                    "again", "Repeat the new password", isRequired: true, type: "password", autocomplete: "new-password"
-                ),
+                .password("old", "Current password"), .newPassword("New password"),
+                .newPassword("Repeat the new password", isAgain: true),
             ])
     }
 
@@ -153,8 +146,7 @@ struct AccountPages {
     private static var offForm: Form {
         Form(
             Address.path("account", "two-factor", "off"), "Turn it off",
-            [.text("password", "Your password", isRequired: true, type: "password", autocomplete: "current-password")],
-            isDanger: true)
+            [.password("password", "Your password")], isDanger: true)
     }
 
     @Sendable private func change(_ visit: DashboardRequest) async throws -> PageAnswer {
@@ -196,11 +188,9 @@ struct AccountPages {
         else { throw APIError.none("session") }
         return .redirect(Address.query(Address.path("account"), [("done", "ended")]))
     }
-}
 
-// MARK: - The second factor
+    // MARK: The second factor
 
-extension AccountPages {
     @Sendable private func showTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         let secret = visit.services.people.newTwoFactorSecret()
         return .page(Self.setUpPage(visit.person, secret, Self.setUpForm(secret)))
@@ -214,8 +204,7 @@ extension AccountPages {
                 .text(
                     "code", "The code that the app shows now", isRequired: true, autocomplete: "one-time-code",
                     placeholder: "123456"),
-                .text(
-                    "password", "Your password", isRequired: true, type: "password", autocomplete: "current-password"),
+                .password("password", "Your password"),
             ], hidden: [.init(name: "secret", value: OneTimeCode.base32(secret))])
     }
 
@@ -294,6 +283,21 @@ extension AccountPages {
 
     private static func check(_ password: String, at field: String, _ visit: DashboardRequest) async throws {
         guard try await visit.isPassword(password) else { throw InvalidInput(field: field, "is not your password") }
+    }
+}
+
+extension Field {
+    /// A password that the person has.
+    static func password(_ name: String, _ label: String) -> Field {
+        .text(name, label, isRequired: true, type: "password", autocomplete: "current-password")
+    }
+
+    /// - Parameter isAgain: whether it is typed once more.
+    static func newPassword(_ label: String, isAgain: Bool = false) -> Field {
+        .text(
+            isAgain ? "again" : "password", label,
+            hint: isAgain ? "" : "At least \(Password.charactersMin) characters; several words are best.",
+            isRequired: true, type: "password", autocomplete: "new-password")
     }
 }
 

@@ -67,9 +67,7 @@ package struct Invitation: Sendable, Hashable {
 
     /// The time in which a link may be used.
     package static let lifetime = Duration.seconds(3 * 86_400)
-}
 
-extension Invitation {
     /// The error for inviting an address that has an open invitation with wider bounds.
     package static func madeByOthers(_ email: EmailAddress) -> StoreError {
         .conflict(
@@ -81,9 +79,7 @@ extension Invitation {
 extension Person {
     /// The error for making a link for a disabled person.
     package var isShutOut: StoreError { .conflict("\(email.text) is shut out: let them in first") }
-}
 
-extension Person {
     /// The error for changing a role that was changed meanwhile.
     package var roleHasChanged: StoreError {
         .conflict("somebody else has changed the role of \(email.text) meanwhile: look again")

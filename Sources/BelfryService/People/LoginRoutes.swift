@@ -80,11 +80,9 @@ struct LoginRoutes: Sendable {
         try setCookies(of: login, in: &response, request, context)
         return response
     }
-}
 
-// MARK: - Login
+    // MARK: Login
 
-extension LoginRoutes {
     @Sendable private func showLogin(_ request: Request, _ context: APIContext) async throws -> Response {
         if let token = Cookie.session.value(in: request), try await services.people.login(token: token) != nil {
             return .seeOther(Address.path())
@@ -225,18 +223,15 @@ extension LoginRoutes {
                 .text(
                     "email", "E-mail", email, isRequired: true, type: "email", autocomplete: "username"
                 ).focusedIf(email.isEmpty),
-                .text("password", "Password", isRequired: true, type: "password", autocomplete: "current-password")
-                    .focusedIf(!email.isEmpty),
+                .password("password", "Password").focusedIf(!email.isEmpty),
             ], hidden: [.init(name: "next", value: next)] + Self.holding(held))
         form.problem = problem
         page.sections.insert(Section { form }, at: 0)
         return page
     }
-}
 
-// MARK: - The code
+    // MARK: The code
 
-extension LoginRoutes {
     private static func holding(_ held: String) -> [Form.Hidden] {
         held.isEmpty ? [] : [.init(name: HeldForm.field, value: held)]
     }
@@ -256,21 +251,16 @@ extension LoginRoutes {
         page.sections = [Section { form }]
         return page
     }
-}
 
-// MARK: - Invitations
+    // MARK: Invitations
 
-extension LoginRoutes {
     @Sendable private func showSetup(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
             try requirePasswords()
             let token = try FormData(urlEncoded: request.uri.query ?? "")["token"]
-            let invitation = try await services.requestLimiter.checkCredentials(
-                "invitation", of: request, context, letsRightPass: true
-            ) {
-                try await services.people.invitation(token: token)
+            guard let invitation = try await invitation(token, request, context) else {
+                return try plain(Self.usedUp, request, context, status: .notFound)
             }
-            guard let invitation else { return try plain(Self.usedUp, request, context, status: .notFound) }
             return try plain(setupPage(invitation, setupForm(invitation, token: token)), request, context)
         }
     }
@@ -280,12 +270,9 @@ extension LoginRoutes {
             let data = try await posted(request, context)
             try requirePasswords()
             let address = services.requestLimiter.address(of: request, context)?.text
-            let found = try await services.requestLimiter.checkCredentials(
-                "invitation", of: request, context, letsRightPass: true
-            ) {
-                try await services.people.invitation(token: data["token"])
+            guard let invitation = try await invitation(data["token"], request, context) else {
+                return try plain(Self.usedUp, request, context, status: .notFound)
             }
-            guard let invitation = found else { return try plain(Self.usedUp, request, context, status: .notFound) }
             do {
                 let person = try await accept(invitation, data, address: address)
                 // A new password does not take the place of a code.
@@ -299,6 +286,16 @@ extension LoginRoutes {
                 form.show(fault.problem, at: fault.field)
                 return try plain(setupPage(invitation, form), request, context, status: .unprocessableContent)
             }
+        }
+    }
+
+    private func invitation(
+        _ token: String, _ request: Request, _ context: APIContext
+    ) async throws -> Invitation? {
+        try await services.requestLimiter.checkCredentials(
+            "invitation", of: request, context, letsRightPass: true
+        ) {
+            try await services.people.invitation(token: token)
         }
     }
 
@@ -333,12 +330,7 @@ extension LoginRoutes {
                 ).focused)
         }
         if invitation.person == nil { fields.append(.text("name", "Your name", autocomplete: "name")) }
-        fields += [
-            .text(
-                "password", "Password", hint: "At least \(Password.charactersMin) characters; several words are best.",
-                isRequired: true, type: "password", autocomplete: "new-password"),
-            .text("again", "The same password again", isRequired: true, type: "password", autocomplete: "new-password"),
-        ]
+        fields += [.newPassword("Password"), .newPassword("The same password again", isAgain: true)]
         return Form(
             Address.path("setup"), "Set the password and log in", fields, hidden: [.init(name: "token", value: token)])
     }
@@ -351,11 +343,9 @@ extension LoginRoutes {
         page.sections = [Section { form }]
         return page
     }
-}
 
-// MARK: - What both need
+    // MARK: What both need
 
-extension LoginRoutes {
     /// The form of a visit before the login is bound to a cookie of the visit.
     private func posted(_ request: Request, _ context: APIContext) async throws -> FormData {
         try await PostedForm.read(

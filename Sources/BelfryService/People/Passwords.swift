@@ -144,14 +144,18 @@ package struct LeakedPasswords: Sendable {
 
     /// Throws `InvalidInput` when the file cannot be used.
     package init(path: String, unsortedBytesMax: UInt64 = Self.unsortedBytesMax) throws(InvalidInput) {
-        guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.seekToEnd() else {
+        let start: Data
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            bytes = try file.seekToEnd()
+            try file.seek(toOffset: 0)
+            // A folder can be opened, and not read.
+            start = try file.read(upToCount: 256) ?? Data()
+        } catch {
             throw InvalidInput(field: "file", "is \(path), which cannot be read")
         }
-        defer { try? file.close() }
-        try? file.seek(toOffset: 0)
-        let start = (try? file.read(upToCount: 256)) ?? Data()
         self.path = path
-        self.bytes = bytes
         self.unsortedBytesMax = unsortedBytesMax
         isHashed = Self.hash(start.prefix { $0 != UInt8(ascii: "\n") }) != nil
         guard isHashed || bytes <= Self.plainBytesMax else {

@@ -29,23 +29,23 @@ package struct PersonService: Sendable {
         package let session: DashboardSession
         package let person: Person
     }
-}
 
-// MARK: - Logging in
+    // MARK: Logging in
 
-extension PersonService {
     /// The person with this password. nil when the e-mail address or the password is wrong, or the person is disabled: callers are
     /// not told which. A person with a second factor is not logged in yet.
     package func person(email: String, password: String, for caller: DerivationCaller) async throws -> Person? {
         let known = try? EmailAddress(email)
         let person = if let known { try await store.person(known) } else { Person?.none }
-        let isRight = try await matches(password, person, caller)
+        let isRight = try await isPassword(password, of: person, for: caller)
         guard let person, isRight, person.disabledAt == nil else { return nil }
         return person
     }
 
     /// Checks a password. A person without one takes as long as a wrong password.
-    private func matches(_ password: String, _ person: Person?, _ caller: DerivationCaller) async throws -> Bool {
+    package func isPassword(
+        _ password: String, of person: Person?, for caller: DerivationCaller
+    ) async throws -> Bool {
         guard password.utf8.count <= Password.bytesMax else { return false }
         let hash = person.flatMap { $0.hasPassword ? $0.passwordHash : nil }
         return try await passwords.matches(password, hash, for: caller)
@@ -64,9 +64,8 @@ extension PersonService {
             person: person.key, passwordHash: issuer == nil ? person.passwordHash : nil, tokenHash: hash(token),
             address: address, agent: agent)
         let change = AuditedChange(
-            by: AuditAuthor(person, address: address), "person.login", person.email.text,
-            of: Permission.Subject(person.bounds),
-            [("factor", factor?.rawValue), ("issuer", issuer)].reduce(into: [:]) { $0[$1.0] = $1.1 })
+            by: AuditAuthor(person, address: address), "person.login", person,
+            ["factor": factor?.rawValue, "issuer": issuer].compactMapValues(\.self))
         let session = try await store.audited(change) { try await store.begin(new) }
         return Login(token: token, session: session, person: person)
     }
@@ -107,15 +106,12 @@ extension PersonService {
         _ session: Key<DashboardSession>, of person: Person, by author: AuditAuthor
     ) async throws -> Bool {
         guard try await store.sessions(of: person.key).contains(where: { $0.key == session }) else { return false }
-        let change = AuditedChange(
-            by: author, "person.end_session", person.email.text, of: Permission.Subject(person.bounds))
+        let change = AuditedChange(by: author, "person.end_session", person)
         return try await store.audited(change) { try await store.end(session, of: person.key) }
     }
-}
 
-// MARK: - Logging in by an issuer
+    // MARK: Logging in by an issuer
 
-extension PersonService {
     /// Begins a session of the person whom an issuer vouches for. No code is required: second factors are up to the issuer.
     ///
     /// - Parameter issuer: its name in the settings, for the audit log.
@@ -151,8 +147,7 @@ extension PersonService {
             return
         }
         let change = AuditedChange(
-            by: AuditAuthor(person, address: address), "person.end_sessions", person.email.text,
-            of: Permission.Subject(person.bounds), ["issuer": issuer])
+            by: AuditAuthor(person, address: address), "person.end_sessions", person, ["issuer": issuer])
         _ = try await store.audited(change) { try await store.endSessions(of: person.key) }
     }
 
@@ -166,11 +161,9 @@ extension PersonService {
         (try? vault.open(Sealed(bytes: state), for: VaultPurpose.signOn(of: visit)))
             .map { String(decoding: $0, as: UTF8.self) }
     }
-}
 
-// MARK: - Visits before the login
+    // MARK: Visits before the login
 
-extension PersonService {
     /// The cookie of a visit before the login: random, and sealed, so that a site beside this one can make none.
     package func newVisit() throws -> String {
         try vault.seal([UInt8].random(count: 16), for: VaultPurpose.visit).bytes.hex
@@ -181,11 +174,9 @@ extension PersonService {
         guard text.utf8.count <= 256, let bytes = [UInt8](hex: text.utf8) else { return false }
         return (try? vault.open(Sealed(bytes: bytes), for: VaultPurpose.visit))?.count == 16
     }
-}
 
-// MARK: - Pages
+    // MARK: Pages
 
-extension PersonService {
     /// The mark in the forms of a page: this server made them for this person. It outlives the session, and only gives the right
     /// to have the form shown again, filled in.
     package func pageProof(for person: Key<Person>, page: String) throws -> [UInt8] {
@@ -197,11 +188,9 @@ extension PersonService {
         (try? vault.open(Sealed(bytes: proof), for: VaultPurpose.page(page)))
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map { Key($0) }
     }
-}
 
-// MARK: - Browsers that were let in
+    // MARK: Browsers that were let in
 
-extension PersonService {
     /// A browser with which people logged in before. It holds hashes of their e-mail addresses. It may try a password or a code
     /// while strangers wait, and has no other rights.
     private struct KnownBrowser {
@@ -244,11 +233,9 @@ extension PersonService {
     }
 
     private func mark(of email: String) -> String { Array(hash("known-browser:\(email)").prefix(16)).hex }
-}
 
-// MARK: - The second factor
+    // MARK: The second factor
 
-extension PersonService {
     /// The time that a person has between the password and the code.
     package static let halfLoginLifetime = Duration.seconds(300)
 
@@ -299,8 +286,7 @@ extension PersonService {
         var random = SystemRandomNumberGenerator()
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.random(using: &random) }
         let seal = try vault.seal(secret, for: VaultPurpose.twoFactor(of: person.key))
-        let change = AuditedChange(
-            by: author, "person.set_two_factor", person.email.text, of: Permission.Subject(person.bounds))
+        let change = AuditedChange(by: author, "person.set_two_factor", person)
         try await store.audited(change) {
             try await store.setTwoFactor(
                 of: person.key, to: seal, lastStep: step, recoveryCodeHashes: codes.map { hash($0.text) })
@@ -309,15 +295,12 @@ extension PersonService {
     }
 
     package func removeTwoFactor(of person: Person, by author: AuditAuthor) async throws {
-        let change = AuditedChange(
-            by: author, "person.remove_two_factor", person.email.text, of: Permission.Subject(person.bounds))
+        let change = AuditedChange(by: author, "person.remove_two_factor", person)
         try await store.audited(change) { try await store.removeTwoFactor(of: person.key) }
     }
-}
 
-// MARK: - People
+    // MARK: People
 
-extension PersonService {
     package func create(
         email: EmailAddress, name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, password: Password,
         by author: AuditAuthor
@@ -331,17 +314,13 @@ extension PersonService {
     }
 
     package func setName(of person: Person, to name: Name, by author: AuditAuthor) async throws {
-        let change = AuditedChange(
-            by: author, "person.set_name", person.email.text, of: Permission.Subject(person.bounds),
-            ["name": name.text])
+        let change = AuditedChange(by: author, "person.set_name", person, ["name": name.text])
         try await store.audited(change) { try await store.setName(of: person.key, to: name) }
     }
 
     /// Gives a person another e-mail address, by which they log in; sessions go on.
     package func setEmail(of person: Person, to email: EmailAddress, by author: AuditAuthor) async throws {
-        let change = AuditedChange(
-            by: author, "person.set_email", person.email.text, of: Permission.Subject(person.bounds),
-            ["email": email.text])
+        let change = AuditedChange(by: author, "person.set_email", person, ["email": email.text])
         try await store.audited(change) { try await store.setEmail(of: person.key, to: email) }
     }
 
@@ -350,29 +329,19 @@ extension PersonService {
         of person: Person, to password: Password, keeping session: Key<DashboardSession>? = nil, by author: AuditAuthor
     ) async throws {
         let hash = try await passwords.hash(password, for: author.derivationCaller)
-        let change = AuditedChange(
-            by: author, "person.set_password", person.email.text, of: Permission.Subject(person.bounds))
+        let change = AuditedChange(by: author, "person.set_password", person)
         try await store.audited(change) { try await store.setPassword(of: person.key, to: hash, keeping: session) }
     }
 
     /// - Parameter zone: nil for the browser's.
     package func setTimeZone(of person: Person, to zone: ZoneInfo?, by author: AuditAuthor) async throws {
         let change = AuditedChange(
-            by: author, "person.set_time_zone", person.email.text, of: Permission.Subject(person.bounds),
-            ["time_zone": zone?.name ?? "the browser's"])
+            by: author, "person.set_time_zone", person, ["time_zone": zone?.name ?? "the browser's"])
         try await store.audited(change) { try await store.setTimeZone(of: person.key, to: zone) }
     }
 
-    package func isPassword(
-        _ password: String, of person: Person, for caller: DerivationCaller
-    ) async throws -> Bool {
-        try await matches(password, person, caller)
-    }
-}
+    // MARK: Invitations
 
-// MARK: - Invitations
-
-extension PersonService {
     /// Makes the token of a link that creates a person; it is shown this once. Throws `StoreError.conflict` when a person
     /// has the e-mail address.
     ///
@@ -388,8 +357,7 @@ extension PersonService {
 
     /// Makes the token of a link with which a person sets a new password; it is shown this once.
     package func makePasswordLink(for person: Person, by author: AuditAuthor) async throws -> String {
-        let change = AuditedChange(
-            by: author, "person.make_password_link", person.email.text, of: Permission.Subject(person.bounds))
+        let change = AuditedChange(by: author, "person.make_password_link", person)
         return try await makeLink(for: person.key, person.email, person.scope, person.bounds, change, author)
     }
 
@@ -430,5 +398,12 @@ extension PersonService {
             by: AuditAuthor(invited: email, address: address), "person.accept_invitation", email.text,
             of: Permission.Subject(invitation.bounds))
         return try await store.audited(change) { try await store.accept(invitation.key, as: new) }
+    }
+}
+
+extension AuditedChange {
+    /// A change of a person, or of something of theirs.
+    init(by author: AuditAuthor, _ action: String, _ person: Person, _ details: [String: String] = [:]) {
+        self.init(by: author, action, person.email.text, of: Permission.Subject(person.bounds), details)
     }
 }

@@ -80,9 +80,7 @@ extension Store {
             try write.prepared(AdminKeyStatements.revokeOfAuthor).send(write.now, person)
         }
     }
-}
 
-extension Store {
     /// Counts the keys and links that `setDisabled` ends with `endsIssued`.
     package func issued(by person: Key<Person>) async throws -> Person.Issued {
         let now = clock.now
@@ -115,18 +113,9 @@ extension Store {
             return try write.give(role, to: stored)
         }
     }
-}
 
-extension WriteSession {
-    /// Operators who may log in. Locks them in one order: two operators cannot take the role from each other at the same moment.
-    func operators() throws -> [Key<Person>] {
-        try prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
-    }
-}
+    // MARK: Two factors
 
-// MARK: - Two factors
-
-extension Store {
     /// nil when the password alone is enough.
     package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
         try await read { db in
@@ -172,6 +161,11 @@ extension Store {
 }
 
 extension WriteSession {
+    /// Operators who may log in. Locks them in one order: two operators cannot take the role from each other at the same moment.
+    func operators() throws -> [Key<Person>] {
+        try prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
+    }
+
     func checkIsFree(_ email: EmailAddress) throws {
         guard try !prepared(PersonStatements.isTaken).hasRow(email.text) else {
             throw StoreError.conflict("there is a person with the e-mail address \(email.text)")
@@ -382,8 +376,8 @@ extension AdminService {
         by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(
-            by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
-            of: Permission.Subject(person.bounds), isDisabled ? ["links_and_keys": endsIssued ? "end" : "stay"] : [:])
+            by: author, isDisabled ? "person.disable" : "person.enable", person,
+            isDisabled ? ["links_and_keys": endsIssued ? "end" : "stay"] : [:])
         try await store.audited(change) {
             try await store.setDisabled(
                 isDisabled, person.key, keepsOperator: keepsOperator, endsIssued: endsIssued)

@@ -263,11 +263,7 @@ enum InvitationStatements {
         """
 
     /// Scans `invitation_email`.
-    static let openOf: SQLText = """
-        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.open_of */
-          FROM invitation
-         WHERE email = $1 AND expires_at_ms > $2
-        """
+    static let openOf = select("open_of", where: "email = $1 AND expires_at_ms > $2")
 
     /// The links with which a person sets a new password.
     static let deleteOfPersonsPassword: SQLText = """

@@ -53,14 +53,9 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
         platform: GeofencePlatform = .all, tags: [String] = [], data: GeofenceData, startsAt: Instant = .zero,
         expiresAt: Instant
     ) throws(InvalidInput) {
-        self.locations = locations.withoutRepeats
-        self.groups = groups.withoutRepeats
-        self.trigger = trigger
-        self.platform = platform
-        self.tags = tags.withoutRepeats
-        self.data = data
-        self.startsAt = startsAt
-        self.expiresAt = expiresAt
+        self.init(
+            stored: locations.withoutRepeats, groups: groups.withoutRepeats, trigger: trigger, platform: platform,
+            tags: tags.withoutRepeats, data: data, startsAt: startsAt, expiresAt: expiresAt)
         guard !locations.isEmpty || !groups.isEmpty else {
             throw InvalidInput(field: "locations", "is empty, it needs a location, or location_groups a group")
         }
@@ -80,9 +75,7 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
             throw InvalidInput(field: "expiry_time", "has to be after the start, \(max(startsAt, .zero).text)")
         }
     }
-}
 
-extension GeofencePlan {
     /// The locations of a geofence with this plan, each once. Throws when they are more than a device watches.
     package func joined(_ own: [Location], _ groups: [LocationGroup]) throws(InvalidInput) -> [Location] {
         let all = (own + groups.flatMap(\.locations)).withoutRepeats

@@ -114,27 +114,22 @@ struct GeofencePages {
             startsAt: try form.instant("starts_at") ?? .zero, expiresAt: expiresAt)
     }
 
-    private func page(_ application: Application, _ title: String, _ form: Form?) -> PageView {
-        var page = PageView(title, in: application, "Places")
-        if let form {
-            page.sections = [Section { form }]
-        }
-        return page
+    private func newPage(_ application: Application, _ form: Form) -> PageView {
+        PageView("New geofence", in: application, "Places") { Section { form } }
     }
 
     // MARK: Pages
 
     @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let offer = try await offer(visit, application)
-        return .page(
-            page(application, "New geofence", form(application, offer, nil, now: visit.services.clock.now)))
+        return .page(newPage(application, form(application, offer, nil, now: visit.services.clock.now)))
     }
 
     @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let offer = try await offer(visit, application)
         return try await visit.trying(
             form(application, offer, nil, now: visit.services.clock.now), names: Self.names,
-            on: { page(application, "New geofence", $0) }
+            on: { newPage(application, $0) }
         ) {
             _ = try await visit.services.all.places.create(
                 try plan(visit.form, offer, at: visit.services.clock.now), of: application, by: visit.author)
@@ -161,8 +156,8 @@ struct GeofencePages {
         let map = try await visit.searching(application) {
             try await PlaceMap(of: application.key, in: visit.services.store)
         }
-        var page = self.page(application, fence.summary, nil)
-        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
+        var page = PageView(fence.summary, in: application, "Places")
+            .saying(visit, ["saved": "Saved. Devices get the change within a moment."])
         let (plan, places) = (fence.plan, fence.locations.map(\.place))
         page.sections = [
             Section {
@@ -309,10 +304,8 @@ struct GroupPages {
             locations: locations.map(\.key).filter { unseen.contains($0) || form.isChecked("at-location-\($0)") })
     }
 
-    private static func page(_ application: Application, _ title: String, _ form: Form? = nil) -> PageView {
-        var page = PageView(title, in: application, "Places")
-        if let form { page.sections = [Section { form }] }
-        return page
+    private static func newPage(_ application: Application, _ form: Form) -> PageView {
+        PageView("New group", in: application, "Places") { Section { form } }
     }
 
     private func locations(_ visit: DashboardRequest, _ application: Application) async throws -> [Location] {
@@ -322,13 +315,13 @@ struct GroupPages {
     }
 
     @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
-        .page(Self.page(application, "New group", form(application, try await locations(visit, application))))
+        .page(Self.newPage(application, form(application, try await locations(visit, application))))
     }
 
     @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let locations = try await locations(visit, application)
         return try await visit.trying(
-            form(application, locations), names: Self.names, on: { Self.page(application, "New group", $0) }
+            form(application, locations), names: Self.names, on: { Self.newPage(application, $0) }
         ) {
             _ = try await visit.services.all.places.create(
                 try plan(visit.form, locations), of: application, by: visit.author)
@@ -353,8 +346,7 @@ struct GroupPages {
         problem: String = ""
     ) async throws -> PageView {
         let mayChange = visit.may(.change, Permission.Subject(application))
-        var page = Self.page(application, group.name)
-        page.lead = group.summary
+        var page = PageView(group.name, in: application, "Places", lead: group.summary)
         page.problem = problem
         page.sections = [
             Section("Locations") {
@@ -387,8 +379,7 @@ struct GroupPages {
                     ])
                 })
         }
-        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
-        return page
+        return page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
     }
 
     @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {

@@ -47,10 +47,7 @@ package struct Place: Sendable, Hashable {
         guard radius.isFinite, radius >= Self.radiusMin else {
             throw InvalidInput(field: "rad", "is \(radius), it has to be \(Int(Self.radiusMin)) metres or more")
         }
-        self.name = name.normalized
-        self.latitude = latitude
-        self.longitude = longitude
-        self.radius = radius
+        try self.init(stored: name.normalized, latitude: latitude, longitude: longitude, radius: radius)
     }
 }
 

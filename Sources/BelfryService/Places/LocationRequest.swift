@@ -78,7 +78,7 @@ extension GeoListQuery {
         self.init(
             page: Int(page), size: Int(min(size, Int64(GeoListQuery.sizeMax))),
             changedSince: timestamp.map(Instant.init(milliseconds:)) ?? .distantPast,
-            keyword: query["q"].map(String.init) ?? "")
+            keyword: try String(query["q"] ?? "").storable("q"))
     }
 }
 

@@ -11,9 +11,9 @@ extension PCF {
         func list(_ request: Request, of application: Application) async throws -> Response {
             let query = try GeoListQuery(request)
             let listing = try await store.geofences(of: application.key, query)
-            var json = JSONWriter()
-            json.listing(listing, query, key: "geofences", total: "totalGeofences") { $0.geofence($1) }
-            return Response(json: json.buffer)
+            return .written { json in
+                json.listing(listing, query, key: "geofences", total: "totalGeofences") { $0.geofence($1) }
+            }
         }
 
         func show(_ key: Key<Geofence>, of application: Application) async throws -> Response {
@@ -58,21 +58,15 @@ extension PCF {
         func updates(_ request: Request, on platform: Platform) async throws -> Response {
             let since = request.uri.queryParameters["timestamp"].flatMap { Int64($0) } ?? 0
             let updates = try await store.geofenceUpdates(since: Instant(milliseconds: since), on: platform)
-            var json = JSONWriter()
-            json.object { json in
+            return .object { json in
                 json.integer("num", Int64(updates.geofences.count))
                 json.integer("last_modified", updates.lastModified.milliseconds)
                 json.integers("deleted_geofence_ids", updates.gone.map(\.rawValue))
                 json.array("geofences", updates.geofences) { $0.geofence($1, for: platform.kind) }
             }
-            return Response(json: json.buffer)
         }
 
-        private func reply(_ geofence: Geofence) -> Response {
-            var json = JSONWriter()
-            json.geofence(geofence)
-            return Response(json: json.buffer)
-        }
+        private func reply(_ geofence: Geofence) -> Response { .written { $0.geofence(geofence) } }
     }
 }
 

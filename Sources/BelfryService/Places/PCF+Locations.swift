@@ -10,9 +10,9 @@ extension PCF {
         func list(_ request: Request, of application: Application) async throws -> Response {
             let query = try GeoListQuery(request)
             let listing = try await store.locations(of: application.key, query)
-            var json = JSONWriter()
-            json.listing(listing, query, key: "locations", total: "totalLocations") { $0.location($1) }
-            return Response(json: json.buffer)
+            return .written { json in
+                json.listing(listing, query, key: "locations", total: "totalLocations") { $0.location($1) }
+            }
         }
 
         func show(_ key: Key<Location>, of application: Application) async throws -> Response {
@@ -44,11 +44,7 @@ extension PCF {
             return Response(status: .noContent)
         }
 
-        private func reply(_ location: Location) -> Response {
-            var json = JSONWriter()
-            json.location(location)
-            return Response(json: json.buffer)
-        }
+        private func reply(_ location: Location) -> Response { .written { $0.location(location) } }
     }
 }
 
@@ -56,9 +52,9 @@ extension PCF.Locations {
     func listGroups(_ request: Request, of application: Application) async throws -> Response {
         let query = try GeoListQuery(request)
         let listing = try await store.locationGroups(of: application.key, query)
-        var json = JSONWriter()
-        json.listing(listing, query, key: "location_groups", total: "totalLocationGroups") { $0.group($1) }
-        return Response(json: json.buffer)
+        return .written { json in
+            json.listing(listing, query, key: "location_groups", total: "totalLocationGroups") { $0.group($1) }
+        }
     }
 
     func show(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
@@ -89,11 +85,7 @@ extension PCF.Locations {
         return Response(status: .noContent)
     }
 
-    private func reply(_ group: LocationGroup) -> Response {
-        var json = JSONWriter()
-        json.group(group)
-        return Response(json: json.buffer)
-    }
+    private func reply(_ group: LocationGroup) -> Response { .written { $0.group(group) } }
 }
 
 extension JSONWriter {

@@ -76,8 +76,7 @@ struct PlacePages {
                     })
             }
         }
-        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment.", "deleted": "Deleted."])
-        return page
+        return page.saying(visit, ["saved": "Saved. Devices get the change within a moment.", "deleted": "Deleted."])
     }
 
     /// The locations nearest to a point, as many as a page of a list has.

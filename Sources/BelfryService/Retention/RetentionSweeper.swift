@@ -14,23 +14,14 @@ package struct RetentionSweeper: Service {
         /// How long everything is kept.
         package var retention: Retention
         /// The pause between two rounds.
-        package var pause: Duration
+        package var pause = Duration.seconds(600)
         /// The pause between two steps of a round.
-        package var stepPause: Duration
+        package var stepPause = Duration.milliseconds(50)
 
-        package init(
-            retention: Retention = Retention(), pause: Duration = .seconds(600), stepPause: Duration = .milliseconds(50)
-        ) {
-            self.retention = retention
-            self.pause = pause
-            self.stepPause = stepPause
-        }
+        package init(retention: Retention = Retention()) { self.retention = retention }
     }
 
-    package init(
-        store: any Store, clock: any WallClock, options: Options,
-        logger: Logger
-    ) {
+    package init(store: any Store, clock: any WallClock, options: Options, logger: Logger) {
         self.store = store
         self.clock = clock
         self.options = options

@@ -3,7 +3,7 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
     /// The path of the field as the caller spells it, such as `target.topics[3]`.
     package let field: String
     package let problem: String
-    /// Whether one platform takes no message of this size: others may.
+    /// Whether a message is refused for its size. Where one platform refuses it, others may take it.
     package let isTooLarge: Bool
 
     package init(field: String, _ problem: String, isTooLarge: Bool = false) {

@@ -73,6 +73,13 @@ import Testing
         #expect(reply.message?.hasPrefix(field) == true, "\(reply)")
     }
 
+    @Test(arguments: ["v2/registrations", "v2/custom_user_ids", "v2/topics", "v1/locations", "v1/location_groups"])
+    func `a search for U+0000 is a 400 that names it`(path: String) async throws {
+        let reply = try await (try await TestServer()).send(.get, "/\(path)?q=a%00", as: .sender)
+        #expect(reply.status == 400)
+        #expect(reply.text.contains("q has the character U+0000"), "\(reply)")
+    }
+
     @Test func `the list is narrowed by kind, platform, topic and text`() async throws {
         let server = try await furnished()
         #expect(tokens(try await list(server, "?platform=android-fcm")) == ["fcm-0", "fcm-1", "fcm-2"])

@@ -38,6 +38,13 @@ import Testing
         #expect(throws: InvalidInput.self) { try Self.registration(user: name) }
     }
 
+    @Test func `display names and descriptions keep lines, not U+0000`() throws {
+        #expect(throws: InvalidInput.self) { try Name("a\u{0}b") }
+        #expect(throws: InvalidInput.self) { try Description("a\u{0}b") }
+        #expect(try Name("a\nb").text == "a\nb")
+        #expect(try Description("a\nb").text == "a\nb")
+    }
+
     private static func registration(user: String, alias: String? = nil) throws -> Registration {
         try Registration(
             token: DeviceToken(bytes: [1]), about: Device.About(alias: alias), customUserID: .set(user), topics: .keep)

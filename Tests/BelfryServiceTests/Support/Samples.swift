@@ -13,9 +13,13 @@ extension Push {
 }
 
 extension Platform {
-    static let sample = Platform(
-        key: Key(1), uuid: UUID(words: 3, 4), applicationKey: Key(1), kind: .ios, mode: .production, name: "iOS",
-        secretHash: [], credentials: Sealed(bytes: []), credentialsVersion: 1, parked: nil, createdAt: .zero)
+    static let sample: Platform = .sample(version: 1)
+
+    static func sample(version: Int64) -> Platform {
+        Platform(
+            key: Key(1), uuid: UUID(words: 3, 4), applicationKey: Key(1), kind: .ios, mode: .production, name: "iOS",
+            secretHash: [], credentials: Sealed(bytes: []), credentialsVersion: version, parked: nil, createdAt: .zero)
+    }
 }
 
 extension Batch {

@@ -180,7 +180,7 @@ struct TestAdminServer {
                     bounds: .application(application.key, of: application.tenantKey), passwordHash: "none"))
             importJob = try await store.createImport(
                 .timeOrdered(), of: application.key,
-                from: ImportJob.Source(format: .csv, mapping: nil, platform: nil, isDryRun: false), position: 0,
+                from: ImportJob.Source(format: .jsonl, mapping: nil, platform: nil, isDryRun: false), position: 0,
                 by: nil)
             try await store.edit(application.key, ApplicationEdit(webPush: .on))
             webPushEndpoint = try await store.create(

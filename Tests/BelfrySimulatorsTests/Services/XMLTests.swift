@@ -13,6 +13,8 @@ import Testing
         #expect(root.text == "t&üü<&")
         #expect(root.children.map(\.name) == ["b", "b"])
         #expect(root.children.last?.text == "u")
+        let marked = "\u{301}b\u{200D}"
+        #expect(XML("<a x='\(marked)'>\(marked)<b/></a>")?.text == marked)
     }
 
     @Test(arguments: [

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A process's use of the machine.
 extension BelfryProcess {
