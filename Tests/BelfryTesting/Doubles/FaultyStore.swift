@@ -1,5 +1,5 @@
 package import BelfryService
-package import FoundationEssentials
+import FoundationEssentials
 
 /// A store with a planted fault, to prove that the checks detect it.
 package struct FaultyStore: ForwardedPorts {
@@ -12,7 +12,7 @@ package struct FaultyStore: ForwardedPorts {
         case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
         case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
         case cancelsPushesInVain, forgetsCancelledLeases, parksAtOneRefusal, forgetsProbes, forgetsCaps
-        case forgetsRuns, forgetsTimeZones, forgetsFanOuts, endsAtFirstStep, startsTwice, cancelsParentsAlone
+        case forgetsRuns, forgetsTimeZones, endsAtFirstStep, startsTwice, cancelsParentsAlone
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -138,16 +138,6 @@ package struct FaultyStore: ForwardedPorts {
 
     package func timeZones(of application: Key<Application>) async throws -> [String] {
         planted == .forgetsTimeZones ? [] : try await base.timeZones(of: application)
-    }
-
-    package func receipt(_ receiptID: UUID) async throws -> Receipt? {
-        let receipt = try await base.receipt(receiptID)
-        guard planted == .forgetsFanOuts else { return receipt }
-        return receipt.map {
-            Receipt(
-                push: $0.push, isFannedOut: true, counts: $0.counts, settledAt: $0.settledAt,
-                firstAnswerAt: $0.firstAnswerAt, parked: $0.parked)
-        }
     }
 
     package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
