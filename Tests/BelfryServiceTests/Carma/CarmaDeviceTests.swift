@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a user's tokens are those of whom it is merged into`() async throws {
+    @Test func `a merge takes the tokens of a contact along`() async throws {
         try await CarmaServer.with { server in
             _ = try await server.contact("PUT", CarmaServer.devices, Self.minimal)
             _ = try await UserService(store: server.store).merge(

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [(#","priority":"normal""#, false), (#","android":{"priority":"NORMAL"}"#, false), ("", true)])
-    func `what Firebase shows may wait if its sender says so`(more: String, isHigh: Bool) async throws {
+    func `a message that Firebase shows waits if its sender says`(more: String, isHigh: Bool) async throws {
         try await GatewayServer.with(.gorush) { server in
             let body = Self.request(Self.android(#""message":"Hi""# + more))
             #expect(try await server.post(Self.path, body).json == Self.answer(1))

@@ -48,7 +48,7 @@ import Testing
         #expect(watch.observe(batch(dead: 99, of: 99)) == nil)
     }
 
-    @Test func `what was under way parks too; another version counts anew`() {
+    @Test func `batches under way park too; another version counts anew`() {
         let breakers = DeadTokenBreakers(prototype: DeadTokenBreaker(shareMax: 0.2, answersMin: 100))
         func isBelieved(dead: Int, of count: Int, version: Int64, claimedAt: Int64 = 0, at now: Int64 = 0) -> Bool {
             breakers.observe(

@@ -71,7 +71,7 @@ import Testing
     }
 
     /// A node of that release clears the tables it knows, then deletes what their rows belong to.
-    @Test func `what release 0.2.0 deletes takes later rows along`() async throws {
+    @Test func `deletions of release 0.2.0 take later rows along`() async throws {
         let tables = Schema.migrations.filter { (Int($0.identifier.prefix(4)) ?? 0) > Self.last }.flatMap { $0.tables }
         try await withSQLiteStore { store, _ in
             let keys = try await store.pool.read { db in
