@@ -258,7 +258,7 @@ import Testing
         #expect(try await dashboard.store.auditLog().count == before + 3)
     }
 
-    @Test func `a topic is counted where it is named, as a whole`() async throws {
+    @Test func `a topic is counted by its whole name`() async throws {
         let dashboard = try TestDashboard()
         let contents = try await TestContents(dashboard, text: "dairy")
         let browser = try await dashboard.browser("root@a.example")
