@@ -81,15 +81,15 @@ struct Funnel: Component {
 }
 
 extension Receipt {
-    /// The devices that reported, however often, and no more than it went to.
+    /// The devices that reported, however often. Where none is noted it is the reports: subscribers of a provider's topics and channels are no
+    /// devices of the push, and answers are deleted some day.
     ///
-    /// - Parameter noted: the devices that are noted, as far as they are still known. With reminders, who opens is noted for all devices
-    ///   of the user.
+    /// - Parameter noted: the devices that are noted. With reminders, who opens is noted for all devices of the user.
     func reporters(
         _ report: PushReport, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int]
     ) -> Int {
         let sum = events.values.reduce(0) { $0 + Int($1[report.kind] ?? 0) }
-        return min(sum, noted[report] ?? sum, devices)
+        return min(sum, noted[report] ?? sum)
     }
 
     /// The answers of devices that did not get it, the most frequent first.
