@@ -111,7 +111,10 @@ public final class ConnectionPool: Sendable {
                 return queue.farewell == nil || !isFirst
             }
             if isDone { return continuation.resume() }
-            for signal in [wakeSignal, closeSignal] { for _ in 0..<size { signal.signal() } }
+            for _ in 0..<size {
+                wakeSignal.signal()
+                closeSignal.signal()
+            }
         }
     }
 

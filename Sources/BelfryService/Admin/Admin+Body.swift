@@ -82,6 +82,14 @@ extension InvalidInput {
     }
 }
 
+extension Optional {
+    /// The value of a required field.
+    func given(as field: String) throws(InvalidInput) -> Wrapped {
+        guard let self else { throw .missing(field) }
+        return self
+    }
+}
+
 extension JSONReader {
     /// Reads an object with known members only.
     mutating func object(

@@ -80,13 +80,9 @@ package struct WebMessage: Sendable, Hashable {
 
     private static func topic(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> String? {
         guard let value, !value.isNull else { return nil }
-        let isPlain = value.stringValue?.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
-        guard let topic = value.stringValue, isPlain == true, 1...topicBytesMax ~= topic.utf8.count else {
+        guard let topic = value.stringValue, topic.utf8.allSatisfy(\.isOfBase64URL),
+            1...topicBytesMax ~= topic.utf8.count
+        else {
             throw .value(field, value, not: "1 to \(topicBytesMax) letters, digits, - and _")
         }
         return topic

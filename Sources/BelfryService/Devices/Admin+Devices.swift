@@ -193,7 +193,7 @@ extension Admin {
             var about = about
             about.alias = about.alias ?? ""
             return try Registration(
-                token: try token.deviceToken(for: kind), about: about, customUserID: try customUserID.change(),
+                token: try token.deviceToken(for: kind), about: about, customUserID: try .user(customUserID),
                 topics: .replace(Set(names)),
                 detail: try DeviceDetail.Change(
                     told: language, timeZone: timeZone, encryptionKeys: encryptionKeys),
@@ -215,7 +215,7 @@ extension Admin {
             if try profile.read(field, from: &reader) { return }
             switch field {
             case "device_alias": alias = try reader.string(field) ?? ""
-            case "custom_user_id": customUserID = try reader.string(field).change()
+            case "custom_user_id": customUserID = try .user(reader.string(field))
             case "topics": topics = try reader.strings(field)
             case "subscribe": subscribe = try reader.strings(field) ?? []
             default: unsubscribe = try reader.strings(field) ?? []
@@ -286,19 +286,6 @@ extension JSONWriter {
         string("registered_at", device.registeredAt.text)
         string("imported_at", device.importMark?.importedAt.text)
         string("import_stage", device.importMark.map { "\($0.stage)" })
-    }
-}
-
-extension String? {
-    /// The change to a custom user id whose signature is no matter; none and `""` are none.
-    func change() throws(InvalidInput) -> Registration.Change<String> {
-        guard let id = self, !id.isEmpty else { return .clear }
-        guard id.utf16.count <= Registration.customUserIDCharactersMax else {
-            throw InvalidInput(
-                field: "custom_user_id",
-                "is \(id.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
-        }
-        return .set(id)
     }
 }
 

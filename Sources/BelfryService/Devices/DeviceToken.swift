@@ -197,6 +197,14 @@ extension UInt8 {
         }
     }
 
+    /// Whether base64url may have it: Firebase Installation IDs and topics of Web Push are made of these.
+    var isOfBase64URL: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
     /// The digit of a number below 16, in lower case.
     var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 

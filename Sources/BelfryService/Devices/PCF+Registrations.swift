@@ -108,9 +108,9 @@ extension PCF {
 extension SharedSecrets {
     /// The change of a device's user to the id that its app sent, once its signature is checked where ids are signed.
     func change(
-        ofUser sent: String?, isSigned: Bool, on platform: Platform, in store: any Store
+        ofUser sent: String, isSigned: Bool, on platform: Platform, in store: any Store
     ) async throws -> Registration.Change<String> {
-        guard case .set(let id) = try sent.change() else { return .clear }
+        guard case .set(let id) = try Registration.Change.user(sent) else { return .clear }
         guard isSigned else { return .set(id) }
         guard let application = try await store.application(platform.applicationKey) else {
             throw StoreError.unknown("application of this platform")

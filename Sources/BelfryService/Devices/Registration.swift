@@ -136,3 +136,15 @@ package enum RegistrationRules: Sendable, Hashable {
         }
     }
 }
+
+extension Registration.Change<String> {
+    /// The change to the custom user id that was sent, with its signature unchecked; none and `""` clear it.
+    static func user(_ sent: String?) throws(InvalidInput) -> Self {
+        guard let sent, !sent.isEmpty else { return .clear }
+        let limit = Registration.customUserIDCharactersMax
+        guard sent.utf16.count <= limit else {
+            throw InvalidInput(field: "custom_user_id", "is \(sent.utf16.count) characters, the limit is \(limit)")
+        }
+        return .set(sent)
+    }
+}

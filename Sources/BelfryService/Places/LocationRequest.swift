@@ -60,14 +60,6 @@ extension PCF {
     }
 }
 
-extension Optional {
-    /// The value of a required field.
-    func given(as field: String) throws(InvalidInput) -> Wrapped {
-        guard let self else { throw InvalidInput(field: field, "is missing") }
-        return self
-    }
-}
-
 extension GeoListQuery {
     /// `page`, `size`, `timestamp` and `q` of a list; a missing or empty one counts as not given.
     init(_ request: Request) throws(InvalidInput) {

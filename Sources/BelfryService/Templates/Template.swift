@@ -86,10 +86,13 @@ extension Push.Content {
         if let body { merged.body = body }
         merged.shared = shared.over(template.shared)
         // A platform's part in either form goes before that of the template in the other.
-        let others = template.custom.filter { !($0.key == "ios" && apple != nil || $0.key == "web" && web != nil) }
+        func isGiven(_ part: String) -> Bool { custom[part].map { !$0.isNull } ?? false }
+        var others = template.custom
+        if apple != nil { others["ios"] = nil }
+        if web != nil { others["web"] = nil }
         merged.custom = others.merging(custom) { $1 }
-        merged.apple = apple ?? (custom["ios"].map(\.isNull) ?? true ? template.apple : nil)
-        merged.web = web ?? (custom["web"].map(\.isNull) ?? true ? template.web : nil)
+        merged.apple = apple ?? (isGiven("ios") ? nil : template.apple)
+        merged.web = web ?? (isGiven("web") ? nil : template.web)
         merged.badge = badge ?? template.badge
         merged.isTemplate = isTemplate || template.isTemplate
         merged.language = language ?? template.language

@@ -111,15 +111,6 @@ extension WebMessage.Urgency {
     fileprivate var wakesDevices: Bool { self == .normal || self == .high }
 }
 
-extension UInt8 {
-    var isOfBase64URL: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
-    }
-}
-
 /// A body that only its receiver can read, with the headers of its coding.
 package struct Ciphertext: Sendable, Hashable {
     package let body: [UInt8]

@@ -386,7 +386,7 @@ struct AssertionCheck {
         guard claims["iss"]?.string == account.email else {
             return ("invalid_grant", "Invalid grant: account not found")
         }
-        guard header["kid"]?.string ?? account.keyID == account.keyID,
+        guard (header["kid"]?.string ?? account.keyID) == account.keyID,
             isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature)
         else { return ("invalid_grant", "Invalid JWT Signature.") }
         return complaint(about: claims, at: now)
