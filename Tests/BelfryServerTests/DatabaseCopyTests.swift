@@ -70,7 +70,8 @@ extension CrashTests.DatabaseCopyTests {
                 #expect(again.err.contains("is not empty: all of \(file) at "), "\(again.err)")
                 try database.run("INSERT INTO setting (name, value) VALUES ('takeover', '1')")
                 let served = try await Program.run(
-                    ["serve", "--data-directory", installation.data, "--database", url], in: installation.scratch)
+                    ["serve", "--data-directory", installation.data, "--database", url], Program.freePorts,
+                    in: installation.scratch)
                 #expect(served.status != 0)
                 #expect(served.err.contains("a copy into it was not finished"), "\(served.err)")
             }

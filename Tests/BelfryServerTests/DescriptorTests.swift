@@ -52,7 +52,8 @@ extension CommandTests.DescriptorTests {
             let none = try await Program.run(data, in: scratch, behind: limited("-n 100"))
             #expect(none.status == 1 && none.err.contains("100 files open (EMFILE)"), "\(none)")
             let refused = try await Program.run(
-                ["serve", "--data-directory", scratch.file("data")], in: scratch, behind: limited("-n 100"))
+                ["serve", "--data-directory", scratch.file("data")], Program.freePorts, in: scratch,
+                behind: limited("-n 100"))
             #expect(refused.status != 0 && refused.err.contains("100 files open (EMFILE)"), "\(refused)")
             #expect(!FileManager.default.fileExists(atPath: scratch.file("data")), "nothing was made")
             for limit in [4, 10, 20] {

@@ -75,7 +75,7 @@ extension CommandTests.StandardStreamTests {
     @Test func `a folder gone, too long or another user's is named`() async throws {
         try await Scratch.with { scratch in
             let gone = try await Program.run(
-                ["serve"], in: scratch,
+                ["serve"], Program.freePorts, in: scratch,
                 behind: redirected(
                     "",
                     first:
@@ -92,8 +92,8 @@ extension CommandTests.StandardStreamTests {
                 atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             for command in ["app list", "check", "serve", "keys list"] {
                 let ended = try await Program.run(
-                    command.split(separator: " ").map(String.init) + ["--data-directory", data], in: scratch,
-                    behind: ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"])
+                    command.split(separator: " ").map(String.init) + ["--data-directory", data], Program.freePorts,
+                    in: scratch, behind: ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"])
                 #expect(ended.status == 1, "\(command): \(ended)")
                 #expect(!ended.err.contains("is not there; `belfry serve` makes it"), "\(command): \(ended)")
                 #expect(

@@ -91,13 +91,18 @@ final class PushTracer: PushObserver, Service {
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             while (try? await clock.sleep(for: Self.pause)) != nil {
-                await look()
-                if await !send() { try? await clock.sleep(for: Self.longPause) }
+                // Cancelled on its way, a request would be sent again, and its spans come twice.
+                let isTaken = await Task { await self.report() }.value
+                if !isTaken { try? await clock.sleep(for: Self.longPause) }
             }
         }
         // Pushes may have settled while the server stopped.
+        _ = await report()
+    }
+
+    private func report() async -> Bool {
         await look()
-        _ = await send()
+        return await send()
     }
 
     /// Makes spans of the pushes that are settled.

@@ -48,6 +48,8 @@ final class Program: Sendable {
         return process
     }
 
+    static let freePorts = ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0"]
+
     /// Starts `belfry` and lets it run; what it logs goes to a file.
     ///
     /// - Parameters:

@@ -103,13 +103,14 @@ struct TestInstallation: Sendable {
     func serve(_ settings: [String: String] = [:]) async throws -> Program {
         try Program.start(
             ["serve"] + Self.storage(in: scratch, database),
-            ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"]
-                .merging(settings) { _, new in new },
+            Program.freePorts.merging(["BELFRY_LOG_FORMAT": "json"]) { $1 }.merging(settings) { $1 },
             log: scratch.file("log-\(UUID().uuidString)"))
     }
 
     func run(_ arguments: [String]) async throws -> Program.Ended {
-        try await Program.run(arguments + Self.storage(in: scratch, database), in: scratch)
+        try await Program.run(
+            arguments + Self.storage(in: scratch, database), arguments.first == "serve" ? Program.freePorts : [:],
+            in: scratch)
     }
 
     func run(_ arguments: String...) async throws -> Program.Ended { try await run(arguments) }
