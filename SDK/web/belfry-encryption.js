@@ -65,7 +65,7 @@ const read = (opened) => {
   try {
     if (opened[0] !== "{") return { body: opened }
     const { title, body, image, link, data } = JSON.parse(opened)
-    return { title, body, image, navigate: /^https?:/.test(link) ? link : undefined, data }
+    return { title, body, image, navigate: /^https?:/i.test(link) ? link : undefined, data }
   } catch {
     return { body: opened }
   }

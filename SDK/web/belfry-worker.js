@@ -57,9 +57,9 @@ const close = async (receipt) => {
 }
 
 const show = async (source, receipt = source.data?.receiptId) => {
-  const { title = location.host, navigate, actions, data } = source
+  const { navigate, actions, data } = source, title = source.title ?? location.host
   const options = { data: { receipt, navigate, actions, data } }
-  for (const name of "body icon image badge lang dir tag silent requireInteraction actions".split(" ")) options[name] = source[name]
+  for (const name of "body icon image badge lang dir tag silent requireInteraction actions".split(" ")) options[name] = source[name] ?? undefined
   // An update has the receipt of the first push as its tag.
   if (source.tag) await close(source.tag)
   await registration.showNotification(title, options).catch(() => registration.showNotification(title))
@@ -83,7 +83,7 @@ on.push = async ({ data, notification }) => {
   const tag = message.belfry?.retract
   // Safari takes the permission away for a push that shows nothing.
   if (tag) return registration.showNotification(location.host, { tag, silent: true, data: { receipt: tag } }).then(() => close(tag))
-  if (message.app_badge >= 0) quietly(navigator.setAppBadge?.(message.app_badge))
+  if ((message.app_badge ?? -1) >= 0) quietly(navigator.setAppBadge?.(message.app_badge))
   tell({ message })
   await show(notification ?? message.notification ?? message, message.receiptId)
 }

@@ -100,6 +100,6 @@ export declare class Belfry {
   setUser(user: string): Promise<BelfryResult>
   /** Sets attributes by which audiences find this browser; those that are not named stay. */
   setAttributes(attributes: BelfryAttributes): Promise<BelfryResult>
-  /** Gets a subscription for an application server, bound to its VAPID key where one is given. Never rejects. */
+  /** Gets a subscription for an application server, bound to its VAPID key where one is given; another once it was revoked. Never rejects. */
   endpoint(vapidPublicKey?: string): Promise<BelfryResult & { subscription?: BelfrySubscription }>
 }

@@ -80,8 +80,10 @@ export class Belfry {
       const record = await this.#known()
       const { subscription: own, device_uuid } = record.wish
       if (!device_uuid) throw new Error("This browser is not registered yet")
-      const key = vapid_public_key ?? ""
-      const path = record.endpoints?.[key] ?? (await this.#ask("/endpoints", { subscription: own, device_uuid, vapid_public_key })).path
+      const key = vapid_public_key ?? "", known = record.endpoints?.[key]
+      // One that was revoked is replaced; one that cannot be asked for stays.
+      const { path } = await this.#ask("/endpoints", { subscription: own, device_uuid, vapid_public_key, path: known })
+        .catch((error) => known ? { path: known } : Promise.reject(error))
       await this.#write({ ...record, endpoints: { ...record.endpoints, [key]: path } })
       subscription = { endpoint: this.#settings.server + path, keys: own.keys }
     })
@@ -125,8 +127,15 @@ export class Belfry {
     const registration = await navigator.serviceWorker.register(worker, { scope })
     await timely(activated(registration), "The service worker has not started")
     const { vapid_public_key: vapid } = await this.#ask("")
+    // A platform that the page has left would push to this browser, too.
+    if (platformOf(record.url ?? url) !== platformOf(url)) {
+      const { device_uuid, ...wish } = record.wish
+      this.#ask("/registrations/end", { subscription: wish.subscription, device_uuid }, record.url).catch(() => {})
+      record = { ...record, wish }
+    }
     let subscription = await registration.pushManager.getSubscription()
-    if (subscription && record.vapid !== vapid) {
+    // Chromium names such a host in the place of an address that is gone.
+    if (subscription && (record.vapid !== vapid || /\.invalid\//.test(subscription.endpoint))) {
       await subscription.unsubscribe()
       subscription = null
     }
@@ -140,8 +149,7 @@ export class Belfry {
     if (changes.attributes) wish.attributes = { ...record.wish?.attributes, ...changes.attributes }
     if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous ??= wish.subscription
     wish.subscription = subscription
-    const endpoints = platformOf(record.url) === platformOf(url) && record.endpoints
-    await this.#write({ ...record, url, vapid, wish, endpoints })
+    await this.#write({ ...record, url, vapid, wish })
     // The worker registers: it goes on when this page is closed.
     const told = new Promise((done) => (this.#told = done))
     if (!wish.device_uuid || wish.previous) this.#is("proving")
@@ -152,7 +160,16 @@ export class Belfry {
       await subscription.unsubscribe()
       return this.#sync(await this.#read(), {}, true)
     }
+    // With it, all that comes later would be refused. A new browser waits for room.
+    if ((status === 409 ? record.wish : /4(00|13)/.test(status)) && !/^proof/.test(error)) await this.#undo(record.wish, changes)
     if (error) throw new Error(error)
+  }
+
+  async #undo(before, changes) {
+    const record = await this.#read()
+    for (const name in changes) record.wish[name] = before?.[name]
+    await this.#write(before ? record : {})
+    if (!before) this.#gone()
   }
 
   #active(answer) {
@@ -209,11 +226,11 @@ export class Belfry {
     await store.put(scope + "belfry/record", new Response(JSON.stringify({ ...record, scope })))
   }
 
-  async #ask(path, body) {
-    const answer = await fetch(this.#settings.url + path, {
+  async #ask(path, body, url = this.#settings.url) {
+    const answer = await fetch(url + path, {
       cache: "no-store", ...(body && { method: "POST", keepalive: true, body: JSON.stringify(body) }),
     })
-    const found = answer.status === 204 ? {} : await answer.json()
+    const found = answer.status === 204 ? {} : await answer.json().catch(() => { throw new Error(`${answer.status} without JSON`) })
     if (!answer.ok) throw Object.assign(new Error(found.message), { status: answer.status })
     return found
   }

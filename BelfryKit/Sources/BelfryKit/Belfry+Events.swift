@@ -62,7 +62,10 @@ extension Belfry {
         while !state.events.isEmpty, let device = state.device {
             try await fixNext(for: device)
             let batch = Array(state.events.prefix(Self.eventsPerRequest))
-            try await client.report(batch)
+            do throws(BelfryError) { try await client.report(batch) } catch {
+                // The same batch would be refused for ever. Other refusals are of something before the server.
+                guard case .refused(let status, _) = error, [400, 413].contains(status) else { throw error }
+            }
             try change { $0.events.removeFirst(min(batch.count, $0.events.count)) }
         }
     }

@@ -42,6 +42,18 @@ import Testing
         #expect(batches.count == 2 && batches[0] == batches[1])
     }
 
+    @Test(arguments: [400, 413])
+    func `a batch that the server refuses blocks no other`(status: Int) async throws {
+        let refusal = ScriptedServer.Answer(status: status, body: #"{"message":"no"}"#)
+        let phone = ScriptedPhone(ScriptedServer([.init(body: #"{"device_uuid":"d-1"}"#), .init(), refusal]))
+        defer { phone.wipe() }
+        let app = try phone.start()
+        for number in 0..<101 { try await app.opened(receiptID: "r\(number)") }
+        try await app.register(phone.wish())
+        #expect(reported(to: phone.server).map(\.count) == [100, 1])
+        #expect(await app.waitingEvents == 0)
+    }
+
     @Test func `offline, the last thousand events are kept, sent in hundreds`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }

@@ -35,9 +35,7 @@ extension Admin {
         private func delete(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
-            guard let key: Key<WebPushEndpoint> = call.key("web_push_endpoint_id") else {
-                throw APIError.missing("endpoint")
-            }
+            let key: Key<WebPushEndpoint> = try call.key("web_push_endpoint_id").orMissing("endpoint")
             try await factory.services.webPushEndpoints.delete(key, of: device, in: application, by: call.author)
             return Response(status: .noContent)
         }

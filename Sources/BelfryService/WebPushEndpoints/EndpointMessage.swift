@@ -71,7 +71,7 @@ struct EndpointMessage: Sendable, Hashable {
         content.pacing = .exempt
         let key = topic.map { "\(endpoint.key)-\($0)" }
         let texts = key.map { [SharedFields.Name.collapseKey: $0] } ?? [:]
-        var data: JSONObject = [Self.endpointMember: .string("\(endpoint.key)")]
+        let data: JSONObject = [Self.endpointMember: .string("\(endpoint.key)")]
         switch kind.traits.payload {
         case .web:
             content.shared = SharedFields(texts, data: data)
@@ -85,8 +85,7 @@ struct EndpointMessage: Sendable, Hashable {
             content.custom = ["android": .object(["priority": .string(urgency.wakesDevices ? "high" : "normal")])]
         case .windows8, .windowsPhone, .bb10, .webhook: break
         }
-        data = ciphertext.fields.merging(data) { $1 }
-        content.shared = SharedFields(texts, data: data)
+        content.shared = SharedFields(texts, data: ciphertext.fields.merging(data) { $1 })
         return content
     }
 

@@ -140,14 +140,8 @@ struct WaitingMessage: Sendable {
         guard let id = row.uuid(0) else { throw StoreError.damaged("a message of a web push endpoint") }
         self.id = id
         topic = row.textIfAny(1)
-        ciphertext = try Ciphertext(stored: try JSONValue(json: row.text(2).utf8).objectMembers ?? [:])
+        ciphertext = try Ciphertext(stored: try JSONValue(json: row.text(2).utf8).demandObject("content"))
         (acceptedAt, expiresAt) = (Instant(milliseconds: row.integer(3)), Instant(milliseconds: row.integer(4)))
-    }
-}
-
-extension JSONValue {
-    fileprivate var objectMembers: JSONObject? {
-        if case .object(let members) = self { members } else { nil }
     }
 }
 

@@ -148,9 +148,7 @@ package struct WebPushRoutes: Sendable {
     ) async throws -> Response {
         let bytes = try await request.bytes(atMost: Web.bodyBytesMax)
         let new = bytes.isEmpty ? NewWebPushEndpoint() : try NewWebPushEndpoint(json: bytes)
-        guard let application = try await store.application(platform.applicationKey) else {
-            throw APIError.missing("application")
-        }
+        let application = try await store.application(platform.applicationKey).orMissing("application")
         let made = try await services.webPushEndpoints.create(new, for: device, on: platform, of: application)
         let url = url(request, context) + WebPushEndpoint.path(made.capability)
         return .object(status: .created) { $0.endpoint(made.endpoint, showing: ("endpoint", url)) }
@@ -297,6 +295,12 @@ extension Web {
             guard let device = try await services.store.device(uuid, on: platform.key), device.token == token,
                 let application = try await services.store.application(platform.applicationKey)
             else { throw APIError(.notFound, "This platform has no device with that UUID and subscription") }
+            if let capability = body.capability,
+                let known = try await services.store.webPushEndpoint(keyHash: SecretHash.of(capability)),
+                known.deviceKey == device.key, known.vapidKey == body.endpoint.vapidKey
+            {
+                return .object { $0.endpoint(known, showing: ("path", WebPushEndpoint.path(capability))) }
+            }
             let made = try await services.webPushEndpoints.create(
                 body.endpoint, for: device, on: platform, of: application)
             return .object(status: .created) {
@@ -305,15 +309,18 @@ extension Web {
         }
 
         private struct Body: Admin.Body {
-            static let fields = ["subscription", "device_uuid", "vapid_public_key"]
+            static let fields = ["subscription", "device_uuid", "vapid_public_key", "path"]
             private(set) var subscription: DeviceToken?
             private(set) var device: UUID?
+            /// The secret of the endpoint that the page has; another is made where that was revoked.
+            private(set) var capability: String?
             private(set) var endpoint = NewWebPushEndpoint()
 
             mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
                 switch field {
                 case "subscription": subscription = try RegistrationBody.subscription(field, from: &reader)
                 case "device_uuid": device = try reader.uuid(field)
+                case "path": capability = try reader.string(field).map { String($0.dropFirst(4)) }
                 default: try endpoint.read(field, from: &reader)
                 }
             }

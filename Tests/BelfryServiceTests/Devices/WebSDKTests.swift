@@ -10,7 +10,7 @@ import Testing
 @testable import BelfryService
 
 @Suite struct WebSDKTests {
-    @Test(arguments: ["belfry.js": 9 << 10, "belfry-worker.js": 11 << 9, "belfry-encryption.js": 9 << 9])
+    @Test(arguments: ["belfry.js": 10 << 10, "belfry-worker.js": 11 << 9, "belfry-encryption.js": 9 << 9])
     func `a site loads little`(name: String, bytesMax: Int) throws {
         let file = try #require(WebSDK.files.first { $0.name == name })
         #expect(1...bytesMax ~= file.bytes.readableBytes, "\(file.bytes.readableBytes)")

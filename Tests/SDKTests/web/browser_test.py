@@ -71,6 +71,12 @@ def a_push_of_the_senders_own_form_is_shown_too(rig):
     assert shown[0]["title"] == "Own", shown
     rig.until("the page heard of it", lambda: rig.browser.script("return window.heard.length") == 1)
     assert rig.browser.script("return window.heard[0].answer") == 42
+    rig.clear()
+    # What writes JSON often writes members that are not there.
+    rig.server.push(rig.app, {"custom": {"web": {"title": None, "body": None, "icon": None, "app_badge": None}}})
+    shown = rig.until("it is shown", rig.shown)
+    assert (shown[0]["title"], shown[0]["body"]) == (rig.site.origin[7:], ""), shown
+    rig.until("the page heard of it", lambda: rig.browser.script("return window.heard.length") == 1)
 
 
 def of_three_pushes_with_one_topic_an_offline_browser_shows_the_last(rig):
@@ -159,6 +165,22 @@ def a_subscription_that_its_service_ended_is_replaced_on_the_next_page_load(rig)
     rig.until("it is shown", rig.shown)
 
 
+def an_endpoint_that_is_gone_for_good_is_replaced(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    device = rig.device()
+    rig.browser.script(
+        "const { prototype } = PushManager, { getSubscription } = prototype;"
+        "prototype.getSubscription = async function () {"
+        "    prototype.getSubscription = getSubscription;"
+        "    const own = await this.getSubscription(), endpoint = 'https://permanently-removed.invalid/fcm/send/x';"
+        "    return { endpoint, toJSON: () => ({ ...own.toJSON(), endpoint }), unsubscribe: () => own.unsubscribe() }"
+        "}")
+    assert rig.ask("setAttributes({})") == ["active", None]
+    assert rig.device() == device
+    assert rig.settled(rig.server.push(rig.app, {"web": {"title": "Back"}})) == {"accepted": 1}
+
+
 def a_subscription_that_the_browser_lost_is_replaced_by_the_worker_alone(rig):
     device = rig.device()
     rig.browser.open("about:blank")
@@ -221,10 +243,15 @@ def a_message_of_another_server_is_decrypted_by_the_browser(rig):
         assert [(one["title"], one["body"]) for one in shown] == [wanted], shown
         assert rig.service.accepted[-1].body == body, "it was relayed as it came"
     device = rig.device()
+    path = f"apps/{rig.app}/devices/{device}/endpoints"
+    rig.server.admin("DELETE", f"{path}/{rig.server.admin('GET', path)['endpoints'][0]['endpoint_id']}")
+    other = json.loads(rig.browser.script(ask))["subscription"]
+    assert other["endpoint"] != subscription["endpoint"], "it was revoked"
+    assert json.loads(rig.browser.script(f"window.fetch = async () => {{ throw new TypeError('offline') }}; {ask}"))["subscription"] == other
     rig.server.admin("DELETE", f"apps/{rig.app}/devices/{device}")
     rig.page()
     assert rig.device() != device
-    assert json.loads(rig.browser.script(ask))["subscription"]["endpoint"] != subscription["endpoint"], "it went with its device"
+    assert json.loads(rig.browser.script(ask))["subscription"]["endpoint"] != other["endpoint"], "it went with its device"
 
 
 def record(rig):
@@ -237,6 +264,46 @@ def attributes_are_kept_until_they_are_confirmed(rig):
     for attributes in ({"plan": "gold"}, {"age": 7}):
         assert rig.browser.script("return await window.belfry.setAttributes(given[0])", attributes)["state"] == "active"
     assert record(rig)["wish"]["attributes"] == {"plan": "gold", "age": 7}, record(rig)
+
+
+def a_change_that_the_server_refuses_is_undone(rig):
+    rig.page()
+    assert rig.ask("unsubscribe()") == ["off", None]
+    state, error = rig.ask("subscribe({ encryptionKeys: { p256dh: 'x', auth: 'y' } })")
+    assert state == "off" and error.startswith("encryption_keys"), (state, error)
+    assert rig.ask("subscribe({ topics: ['news'], attributes: { plan: 'gold' } })") == ["active", None]
+    refused = {
+        "topics": "setTopics(Array.from({ length: 65 }, (_, number) => `t${number}`))",
+        "body": "setTopics(Array.from({ length: 64 }, (_, number) => `t${number}`.padEnd(255, 'x')))",
+        "attributes.plan": "setAttributes({ plan: 'x'.repeat(256), age: 7 })", "app_version": "subscribe({ appVersion: 'x'.repeat(256) })"}
+    for field, call in refused.items():
+        state, error = rig.ask(call)
+        assert state == "active" and error.startswith(f"{field} "), (field, state, error)
+        assert rig.ask("setAttributes({})") == ["active", None], field
+    wish = record(rig)["wish"]
+    assert (wish["topics"], wish["attributes"], wish.get("app_version")) == (["news"], {"plan": "gold"}, None), wish
+
+
+def a_page_that_moves_to_another_platform_is_one_device(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    key = base64.b64encode(b"\1" + os.urandom(31)).decode()
+    platform, other = rig.web_platform()
+    for one in (rig.platform, platform):
+        rig.server.admin("PUT", f"platforms/{one}/credentials", {"credentials": {**rig.credentials(), "vapid_key": key}})
+    rig.page()
+    rig.page(key=other)
+    assert rig.ask("ready") == ["active", None]
+    assert rig.devices(platform) == {rig.device(): True}
+    rig.until("the other platform has no device", lambda: True not in rig.devices().values())
+    assert rig.ask("unsubscribe()") == ["off", None]
+
+
+def an_answer_of_a_proxy_is_an_error(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    rig.browser.script("window.fetch = async () => new Response('<h1>Not found</h1>', { status: 404 })")
+    assert rig.ask("unsubscribe()") == ["active", "404 without JSON"]
 
 
 def an_end_that_the_server_does_not_hear_is_none(rig):
@@ -405,10 +472,14 @@ TESTS = [
     a_worker_that_was_updated_goes_on,
     another_vapid_key_makes_another_subscription_of_the_same_device,
     a_subscription_that_its_service_ended_is_replaced_on_the_next_page_load,
+    an_endpoint_that_is_gone_for_good_is_replaced,
     a_subscription_that_the_browser_lost_is_replaced_by_the_worker_alone,
     a_page_of_another_origin_is_refused,
     a_withdrawn_permission_ends_the_device,
     attributes_are_kept_until_they_are_confirmed,
+    a_change_that_the_server_refuses_is_undone,
+    a_page_that_moves_to_another_platform_is_one_device,
+    an_answer_of_a_proxy_is_an_error,
     an_end_that_the_server_does_not_hear_is_none,
     a_registered_browser_is_active_while_the_server_is_away,
     a_page_without_tls_is_unsupported,

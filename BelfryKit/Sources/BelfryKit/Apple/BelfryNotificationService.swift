@@ -59,7 +59,7 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
         guard let text = userInfo["attachment_url"] as? String ?? userInfo["image"] as? String,
             let url = URL(string: text)
         else { return nil }
-        return url.scheme == "https" ? url : nil
+        return url.scheme?.lowercased() == "https" ? url : nil
     }
 
     /// The system tells the type of an attachment by the name of its file.
