@@ -170,6 +170,10 @@ import Testing
                 let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
                 #expect(sent.contains(#""data":{\#(text),"receiptId":"#) && !sent.contains("fcm_options"), "\(sent)")
             }
+            let typed = Push.Content(body: "b", shared: SharedFields([.title: "t", .link: "Https://example.org/A"]))
+            #expect(await fixture.send(["t"], content: typed) == [.accepted])
+            let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(sent.contains(#""fcm_options":{"link":"https://example.org/A"}"#), "\(sent)")
         }
     }
 

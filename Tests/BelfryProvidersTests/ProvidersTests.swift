@@ -32,11 +32,13 @@ import Testing
         }
     }
 
-    private func platform(_ credentialsService: CredentialsService, version: Int64) throws -> Platform {
+    private func platform(
+        _ credentialsService: CredentialsService, version: Int64, key: Int64 = 1
+    ) throws -> Platform {
         let uuid = UUID(words: 1, 1)
         let entered: [String: JSONValue] = ["app_id": .string("1"), "app_secret": .string("s")]
         return Platform(
-            key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .huawei, mode: .production, name: "x",
+            key: Key(key), uuid: uuid, applicationKey: Key(1), kind: .huawei, mode: .production, name: "x",
             secretHash: [],
             credentials: try credentialsService.sealed(
                 entered, kind: .huawei, mode: .production, platform: uuid, by: .operator
@@ -61,6 +63,12 @@ import Testing
         _ = try await providers.provider(for: try platform(credentialsService, version: 2))
         #expect(vault.timesOpened == 2)
         #expect(providers.room().count == 1)
+        // One that was deleted is asked for no more, and makes way for others.
+        for (key, hours, known) in [(2, 4, [1, 2]), (2, 3, [1, 2]), (3, 0, [2, 3])] as [(Int64, Int64, Set<Int64>)] {
+            clock.advance(by: .seconds(hours * 3_600))
+            _ = try await providers.provider(for: try platform(credentialsService, version: 1, key: key))
+            #expect(Set(providers.room().keys.map(\.rawValue)) == known)
+        }
         await providers.shutdown(within: .seconds(1))
         await routes.close()
     }

@@ -22,7 +22,7 @@ package struct DeadTokenBreaker: Sendable, Hashable {
     ///
     /// The counts are halved at four times `answersMin`, so that the share is that of the recent past.
     package mutating func observe(_ settlement: Settlement) -> String? {
-        answers += settlement.counts.reduce(0) { $1.key == .skippedInactive ? $0 : $0 + $1.value }
+        answers += settlement.counts.reduce(0) { $1.key == .skipped(.inactive) ? $0 : $0 + $1.value }
         deadTokens += settlement.deactivations
         guard answers >= answersMin else { return nil }
         let share = Double(deadTokens) / Double(answers)
@@ -35,10 +35,6 @@ package struct DeadTokenBreaker: Sendable, Hashable {
         if answers >= answersMin * 4 { (answers, deadTokens) = (answers / 2, deadTokens / 2) }
         return nil
     }
-}
-
-extension Answer {
-    fileprivate static let skippedInactive = Answer.skipped(.inactive)
 }
 
 /// One dead-token breaker for each platform that had a batch lately, and each version of its credentials.

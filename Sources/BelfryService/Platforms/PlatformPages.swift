@@ -265,7 +265,7 @@ struct PlatformPages {
             Section("Name and environment") { edit },
             Section(
                 "Delete the platform",
-                text: "Its \(devices.grouped) devices, including inactive ones, are deleted too.",
+                text: "Its devices (\(devices.grouped), inactive ones included) are deleted too.",
                 style: .danger
             ) { delete },
         ]

@@ -207,7 +207,8 @@ extension FCMMessage {
         var shown = payload.notification
         var data = shown == nil ? payload.members : [:]
         let page = shown?.removeValue(forKey: "navigate")?.stringValue
-        let link = page.flatMap { $0.hasPrefix("https://") && URL(string: $0)?.host() != nil ? $0 : nil }
+        let host = page.flatMap { URL(string: $0) }.flatMap { $0.scheme?.lowercased() == "https" ? $0.host() : nil }
+        let link = host == nil ? nil : page.map { "https://\($0.dropFirst(8))" }
         if let own = shown?.removeValue(forKey: "data") {
             if case .object(let members) = own { data = members } else { data["data"] = own }
         }

@@ -12,7 +12,11 @@ package final class Providers: ProviderDirectory {
         let version: Int64
         let provider: any DrainableProvider
         let counted: CountedProvider
+        var usedAt: Instant
     }
+
+    /// Platforms that were deleted are asked for no more. Apple wants connections to be kept for hours.
+    private static let idleMax = Duration.seconds(6 * 3_600)
 
     private let entries = Mutex<[Key<Platform>: Entry]>([:])
     private let dependencies: ProviderDependencies
@@ -20,7 +24,11 @@ package final class Providers: ProviderDirectory {
     package init(dependencies: ProviderDependencies) { self.dependencies = dependencies }
 
     package func provider(for platform: Platform) async throws -> any Provider {
-        let known = entries.withLock { $0[platform.key] }
+        let now = dependencies.clock.now
+        let known = entries.withLock { entries -> Entry? in
+            entries[platform.key]?.usedAt = now
+            return entries[platform.key]
+        }
         if let known, known.version >= platform.credentialsVersion { return known.counted }
         // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all
         // platforms would wait for it.
@@ -29,15 +37,18 @@ package final class Providers: ProviderDirectory {
             version: platform.credentialsVersion, provider: provider,
             counted: CountedProvider(
                 provider: provider, door: await dependencies.caller(.doors, platform),
-                delivery: await dependencies.caller(.delivery, platform), clock: dependencies.clock))
-        let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
-            let known = entries[platform.key]
+                delivery: await dependencies.caller(.delivery, platform), clock: dependencies.clock), usedAt: now)
+        let (kept, superfluous) = entries.withLock { entries -> (Entry, [any DrainableProvider]) in
             // Another worker was faster, or has newer credentials.
-            if let known, known.version >= made.version { return (known, made.provider) }
+            if let known = entries[platform.key], known.version >= made.version { return (known, [made.provider]) }
+            let old = entries.filter { $0.key == platform.key || now - $0.value.usedAt > Self.idleMax }
+            for key in old.keys { entries[key] = nil }
             entries[platform.key] = made
-            return (made, known?.provider)
+            return (made, old.values.map(\.provider))
         }
-        await superfluous?.retire()
+        await withDiscardingTaskGroup { group in
+            for provider in superfluous { group.addTask { await provider.retire() } }
+        }
         return kept.counted
     }
 
@@ -64,20 +75,16 @@ package final class Providers: ProviderDirectory {
     ) async throws -> any DrainableProvider {
         guard let provider = platform.kind.provider else { throw ProviderError.credentials(platform.kind.absence) }
         do {
-            return try await CredentialOpener.stored.open { try made(of: provider, for: platform, with: dependencies) }
+            return try await CredentialOpener.stored.open {
+                try provider.init(opening: platform, with: dependencies.vault)
+                    .makeProvider(for: platform, with: dependencies)
+            }
         } catch let error as CancellationError {
             throw error
         } catch {
             throw ProviderError.credentials(
                 "the credentials of platform \(platform.uuid.lowercased) cannot be used: \(error)")
         }
-    }
-
-    /// Does the work of `make`, on the caller's thread.
-    static func made(
-        of kind: any PlatformCredentials.Type, for platform: Platform, with dependencies: ProviderDependencies
-    ) throws -> any DrainableProvider {
-        try kind.init(opening: platform, with: dependencies.vault).makeProvider(for: platform, with: dependencies)
     }
 }
 

@@ -54,8 +54,7 @@ public struct WebhookClient: Sendable {
 /// One push and its devices, in one request.
 public struct WebhookBatch: Sendable {
     public struct Device: Sendable, Hashable {
-        /// The id of this push's message to this device; the same when it is sent again, so that the receiver can
-        /// detect a repetition.
+        /// The id of this push's message to this device; the same when it is sent again, so that the receiver can detect a repetition.
         public let messageID: String
         /// The token as the device registered it.
         public let token: String
@@ -90,9 +89,8 @@ public struct WebhookBatch: Sendable {
 
 /// Proves to the receiver that a request is from a sender with the same secret, and when it was made.
 ///
-/// HMAC-SHA256 over id, time and body. The time is signed so that an old request cannot be replayed as a new one. The
-/// id is derived from the body: the same request sent twice has the same. Source: standardwebhooks.com, specification;
-/// for which there are libraries in most languages.
+/// HMAC-SHA256 over id, time and body. The time is signed so that an old request cannot be replayed as a new one. The id is derived from the
+/// body: the same request sent twice has the same. Source: standardwebhooks.com, specification.
 public struct WebhookSignature: Sendable {
     private let key: SymmetricKey
 

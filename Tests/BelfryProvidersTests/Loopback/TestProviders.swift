@@ -44,7 +44,9 @@ struct TestProviders: Sendable {
     /// From fields as a person enters them, through seal and table as the server does it.
     func provider(_ kind: PlatformKind, _ entered: [String: String]) throws -> any DrainableProvider {
         guard let credentials = kind.provider else { throw ProviderError.credentials("none") }
-        return try Providers.made(of: credentials, for: platform(kind, entered), with: dependencies)
+        let platform = try platform(kind, entered)
+        return try credentials.init(opening: platform, with: dependencies.vault)
+            .makeProvider(for: platform, with: dependencies)
     }
 
     func platform(_ kind: PlatformKind, _ entered: [String: String]) throws -> Platform {
