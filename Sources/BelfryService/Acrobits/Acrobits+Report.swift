@@ -78,17 +78,14 @@ extension Acrobits {
         }
 
         private mutating func readMembers(of body: [UInt8]) {
-            var members: [(String, String)] = []
             // The values are not escaped by the app, so that a text of its user may spoil the object from there on.
             try? JSONReader.document(body) { reader, name throws(InvalidInput) in
                 let value = try reader.value(name)
                 switch value {
-                case .string(let text): members.append((name, text))
-                case .integer, .number: members.append((name, value.flat))
+                case .string, .integer, .number: take(name, value.flat)
                 default: return
                 }
             }
-            for (name, text) in members { take(name, text) }
         }
 
         // MARK: Path
@@ -223,13 +220,9 @@ struct SIPContact: Sendable, Hashable {
 
     func add(to report: inout AcrobitsReport) {
         report.account = report.account ?? account
-        switch provider {
-        case "apns", "apns.dev": addApple(to: &report)
-        case "fcm":
-            guard let token = AcrobitsToken(token) else { return }
-            report.other = AcrobitsReport.Pair(token: token, appID: parameter)
-        default: return
-        }
+        if isApple { return addApple(to: &report) }
+        guard isKnown, let token = AcrobitsToken(token) else { return }
+        report.other = AcrobitsReport.Pair(token: token, appID: parameter)
     }
 
     private func addApple(to report: inout AcrobitsReport) {

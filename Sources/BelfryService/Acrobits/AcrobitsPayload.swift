@@ -1,9 +1,8 @@
 /// The payload that the softphone's platform gets for a message of the mediator.
 ///
-/// Acrobits calls the structure of its own payloads historical and publishes the keys that name the subject of a push: `s`
-/// a call, `sm` a text message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside them
-/// under their own names. Source: Acrobits, "Push Notification Reporter". An operator whose app wants other keys gives a
-/// template.
+/// Acrobits calls the structure of its own payloads historical and publishes the keys that name the subject of a push: `s` a call, `sm` a text
+/// message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside them under their own names. An operator
+/// whose app wants other keys gives a template. Source: Acrobits, "Push Notification Reporter".
 package struct AcrobitsPayload: Sendable {
     /// A call is worth nothing a minute later.
     package static let callSeconds = 60

@@ -10,9 +10,6 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
 
     /// Reads the JSON that an operator wrote.
     package init(_ text: String, field: String = "payload") throws(InvalidInput) {
-        guard text.utf8.count <= Self.bytesMax else {
-            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
-        }
         try self.init(try JSONValue(json: text.utf8, field: field), field: field)
     }
 

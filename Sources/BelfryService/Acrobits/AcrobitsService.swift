@@ -104,8 +104,7 @@ extension AcrobitsService {
         let payload: AcrobitsPayloadTemplate?
     }
 
-    /// The platform of an app id whose tokens are of the pair's kind. A pair without an app id belongs to the only one that
-    /// fits.
+    /// The platform of an app id whose tokens are of the pair's kind. A pair without an app id belongs to the only one that fits.
     private func place(
         of pair: AcrobitsReport.Pair, isForCalls: Bool, among appIDs: [AcrobitsAppID]
     ) async throws -> Place? {

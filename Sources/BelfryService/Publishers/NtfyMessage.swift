@@ -9,37 +9,42 @@ enum NtfyMessage {
         guard text.utf8.elementsEqual(call.body) else {
             throw InvalidInput(field: "body", "is not text: attach files by a URL, in the header Attach")
         }
-        let body = text.isEmpty ? call.value("X-Message", "Message", "m").map(decodedWord) ?? "triggered" : text
-        var publication = try fields(call, now, body: body, topic: topic)
+        // A header has no line ends: `\n` stands for one. Source: ntfy, `server.go`, parsePublishParams.
+        let header = call.value("X-Message", "Message", "m").map { decodedWord($0).replacing(#"\n"#, with: "\n") }
+        var publication = try fields(call, now, body: text.trimmed.isEmpty ? header : text, topic: topic)
         publication.show(tags(call))
         return publication
     }
 
     /// Reads headers and parameters, but not tags: JSON may have another title for them.
     private static func fields(
-        _ call: PublisherRoutes.Call, _ now: Instant, body: String, topic: String
+        _ call: PublisherRoutes.Call, _ now: Instant, body: String?, topic: String
     ) throws(InvalidInput) -> Publication {
+        let text = body?.trimmed ?? ""
         var publication = Publication(
-            title: call.value("X-Title", "Title", "ti", "t").map(decodedWord), body: body,
+            title: call.value("X-Title", "Title", "ti", "t").map(decodedWord), body: text.isEmpty ? "triggered" : text,
             link: call.value("X-Click", "Click"), topic: topic)
         publication.priority = try priority(call.value("X-Priority", "Priority", "prio", "p"))
         publication.image = call.value("X-Attach", "Attach", "a")
         publication.sendAt = try call.value("X-Delay", "Delay", "X-At", "At", "X-In", "In").map {
-            (text) throws(InvalidInput) in
-            try time(text, now)
+            (text) throws(InvalidInput) in try time(text, now)
         }
         return publication
     }
 
     private static func tags(_ call: PublisherRoutes.Call) -> [String] {
-        call.value("X-Tags", "Tags", "Tag", "ta")?.split(separator: ",").map { decodedWord(String($0)).trimmed } ?? []
+        let text = call.value("X-Tags", "Tags", "Tag", "ta").map(decodedWord) ?? ""
+        // A word that stands at a comma is one only without it.
+        return text.split(separator: ",").map { decodedWord(String($0).trimmed) }
     }
 
     /// JSON goes before headers, which senders such as Apprise mix with it.
     private static func json(_ call: PublisherRoutes.Call, _ now: Instant) throws(InvalidInput) -> Publication {
-        let members = try JSONObject.body(call.body)
+        let members = try JSONObject.body(call.body).mapValues { member in
+            member.stringValue.map { .string($0.trimmed) } ?? member
+        }
         guard let topic = try members.text("topic") else { throw InvalidInput.missing("topic") }
-        var publication = try fields(call, now, body: try members.text("message") ?? "triggered", topic: topic)
+        var publication = try fields(call, now, body: try members.text("message"), topic: topic)
         if let title = try members.text("title") { publication.title = title }
         if let link = try members.text("click") { publication.link = link }
         if let image = try members.text("attach") { publication.image = image }
@@ -112,23 +117,38 @@ enum NtfyMessage {
         return decoded
     }
 
-    /// nil where the text is no encoded word.
+    /// nil where the text is no encoded word in a charset that ntfy knows.
     private static func decoded(word text: Substring) -> String? {
         let parts = text.split(separator: "?", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "=", parts[4] == "=", parts[1].lowercased() == "utf-8" else { return nil }
-        switch parts[2].lowercased() {
-        case "b": return Base64.decode(loose: parts[3].utf8).map { String(decoding: $0, as: UTF8.self) }
-        case "q":
-            let marked = parts[3].replacing("_", with: " ").replacing("%", with: "%25").replacing("=", with: "%")
-            return String(percentDecoding: marked[...], plusIsSpace: false)
+        guard parts.count == 5, parts[0] == "=", parts[4] == "=" else { return nil }
+        let encoding = parts[2].lowercased()
+        let isBase64 = encoding == "b"
+        guard isBase64 || encoding == "q",
+            let bytes = isBase64 ? Base64.decode(loose: parts[3].utf8) : quoted(parts[3].utf8)
+        else { return nil }
+        switch parts[1].lowercased() {
+        case "utf-8", "us-ascii": return String(decoding: bytes, as: UTF8.self)
+        case "iso-8859-1": return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         default: return nil
         }
+    }
+
+    /// Decodes `=` and two hex digits, and `_` for a blank. Source: RFC 2047 §4.2.
+    private static func quoted(_ text: Substring.UTF8View) -> [UInt8] {
+        var (bytes, rest) = ([UInt8](), text)
+        while let byte = rest.popFirst() {
+            let code = byte == UInt8(ascii: "=") ? [UInt8](hex: rest.prefix(2))?.first : nil
+            if code != nil { rest = rest.dropFirst(2) }
+            bytes.append(code ?? (byte == UInt8(ascii: "_") ? 0x20 : byte))
+        }
+        return bytes
     }
 }
 
 extension Publication {
     /// Puts the emoji of known tags before the title, as ntfy's apps do; the others are for the app.
     mutating func show(_ tags: [String]) {
+        let tags = tags.map(\.trimmed).filter { !$0.isEmpty }
         let emoji = tags.compactMap { Self.emoji[$0] }
         let others = tags.filter { Self.emoji[$0] == nil }
         if !emoji.isEmpty {

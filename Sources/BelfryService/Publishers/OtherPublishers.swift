@@ -17,8 +17,9 @@ enum GotifyMessage {
         }
         guard case .object(let extras)? = members["extras"] else { return publication }
         if case .object(let notification)? = extras["client::notification"] {
-            if case .object(let click)? = notification["click"] { publication.link = try click.text("url") }
-            publication.image = try notification.text("bigImageUrl")
+            // An address that no push can have is for the app alone: a message is not lost for it.
+            publication.link = notification["click"]?["url"]?.stringValue.flatMap { $0.isLink ? $0 : nil }
+            publication.image = notification["bigImageUrl"]?.stringValue.flatMap { $0.isImageURL ? $0 : nil }
         }
         publication.data["extras"] = .object(extras)
         return publication
@@ -44,13 +45,20 @@ enum GotifyMessage {
 /// A message of Apprise's `json://`. Source: Apprise, "JSON".
 enum AppriseMessage {
     static func publication(_ call: PublisherRoutes.Call) throws(InvalidInput) -> Publication {
-        let members = try JSONObject.body(call.body)
+        var members: JSONObject = [:]
+        try JSONReader.document(call.body) { reader, name throws(InvalidInput) in
+            // Attachments may be large.
+            guard ["title", "message", "type"].contains(name) else { return try reader.skip() }
+            members[name] = try reader.value(name)
+        }
         guard let message = try members.text("message") else { throw InvalidInput.missing("message") }
         let type = try members.text("type") ?? "info"
-        var publication = Publication(title: try members.text("title"), body: message)
+        var publication = Publication(
+            title: try members.text("title")?.cut(toBytes: Publication.bytesMax),
+            body: message.cut(toBytes: Publication.bytesMax))
         publication.priority = ["failure": 5, "warning": 4][type] ?? 3
         publication.data["type"] = .string(type)
-        publication.values = ["title": publication.title ?? "", "message": message, "type": type]
+        publication.values = ["type": type]
         return publication
     }
 }
@@ -63,11 +71,11 @@ struct AlertGroup {
     private var count = 0
     private var firing = 0
 
-    /// Groups may be large, and their senders repeat nothing that was refused. Source: Alertmanager, `notify/util.go`, Retrier.
+    /// Groups and attachments may be large, and their senders repeat nothing that was refused. Source: Alertmanager, `notify/util.go`, Retrier.
     static let bytesMax = 4 << 20
 
     private static let names = [
-        "status", "commonLabels", "commonAnnotations", "title", "message", "groupKey", "externalURL",
+        "status", "commonLabels", "commonAnnotations", "title", "message", "groupKey", "externalURL", "truncatedAlerts",
     ]
 
     private init(json bytes: [UInt8]) throws(InvalidInput) {
@@ -81,22 +89,14 @@ struct AlertGroup {
             isFound = true
             try reader.array(name) { reader, index throws(InvalidInput) in
                 count += 1
-                let status =
-                    if index < Self.linesMax {
-                        try alert(from: &reader)["status"]
-                    } else {
-                        try Self.status(from: &reader)
-                    }
+                if index < Self.linesMax { alerts.append(try reader.value("alerts")) }
+                let status = try index < Self.linesMax ? alerts.last?["status"] : Self.status(from: &reader)
                 if status?.stringValue != "resolved" { firing += 1 }
             }
         }
         guard isFound else { throw InvalidInput.missing("alerts") }
-    }
-
-    private mutating func alert(from reader: inout JSONReader) throws(InvalidInput) -> JSONValue {
-        let alert = try reader.value("alerts")
-        alerts.append(alert)
-        return alert
+        // Alertmanager leaves alerts beyond its `max_alerts` out.
+        count += Int(UInt32(clamping: members["truncatedAlerts"]?.wholeNumber ?? 0))
     }
 
     private static func status(from reader: inout JSONReader) throws(InvalidInput) -> JSONValue? {
@@ -130,8 +130,7 @@ struct AlertGroup {
         publication.collapseKey = try members.text("groupKey")
         publication.values = [
             "status": status, "alertname": name, "severity": severity, "count": "\(group.count)",
-            "firing": "\(firing)",
-            "summary": annotations["summary"] ?? group.lines(annotations),
+            "firing": "\(firing)", "summary": annotations["summary"] ?? group.lines(annotations),
             "description": annotations["description"] ?? "", "instance": labels["instance"] ?? "",
             "url": publication.link ?? "",
         ].mapValues { $0.cut(toBytes: bodyBytesMax) }

@@ -12,7 +12,7 @@ struct Publication: Sendable, Hashable {
     var collapseKey: String?
     /// Members for the app.
     var data: JSONObject = [:]
-    /// Texts for the placeholders of a template.
+    /// Texts for the placeholders of a template, beside its title and its message.
     var values: [String: String] = [:]
     /// nil for the topic of the endpoint.
     var topic: String?
@@ -41,6 +41,7 @@ struct Publication: Sendable, Hashable {
                 texts.mapValues(\.withLiteralBraces), data: data.mapValues(\.withLiteralBraces))
             content.template = template.reference
             content.isTemplate = true
+            let values = ["title": title ?? "", "message": body ?? ""].merging(values) { $1 }
             content.values = values.filter { template.values.contains($0.key) }.mapValues {
                 .text($0.cut(toBytes: bytesMax))
             }

@@ -52,7 +52,7 @@ package struct PublisherRoutes: Sendable {
         func value(_ names: String...) -> String? {
             for name in names {
                 let field = HTTPField.Name(name).flatMap { request.headers[$0] }
-                if let value = field ?? parameters[name.lowercased()], !value.isEmpty { return value }
+                if let value = (field ?? parameters[name.lowercased()])?.trimmed, !value.isEmpty { return value }
             }
             return nil
         }
@@ -65,7 +65,7 @@ package struct PublisherRoutes: Sendable {
         { request, context in
             let (endpoint, application) = try await check.endpoint(
                 kind, key: try key(request, context), of: request, context)
-            let bytesMax = kind == .alerts ? AlertGroup.bytesMax : Publication.bytesMax
+            let bytesMax = kind == .alerts || kind == .apprise ? AlertGroup.bytesMax : Publication.bytesMax
             return try await services.shares.uploading(request, atMost: bytesMax, for: ShareHolder(application)) {
                 let call = Call(
                     request: request,
@@ -118,7 +118,10 @@ package struct PublisherRoutes: Sendable {
                     metadata: ["template": "\(template.text)", "error": "\(fault)"])
             }
         }
-        return try await accept(by: nil)
+        do { return try await accept(by: nil) } catch let fault as InvalidInput {
+            // Senders know the parts of a message by the names that ntfy has for them.
+            throw fault.renamed(["message.link": "click", "message.image": "attach", "target.topics[0]": "topic"])
+        }
     }
 
     /// The push, by a template or with the publisher's own text. Texts that make it too large for a platform are cut.

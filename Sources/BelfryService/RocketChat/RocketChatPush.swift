@@ -39,10 +39,7 @@ struct RocketChatPush: Sendable {
     func platform(_ provider: Provider, among platforms: NamedPlatforms) throws(APIError) -> Platform? {
         if let topic = options["topic"]?.stringValue, let named = try platforms.named(topic) { return named }
         if let named = try platforms.named(provider.rawValue) { return named }
-        return switch provider {
-        case .apn: platforms.only(isCall ? .apple(.voip) : .ios)
-        case .gcm: platforms.only(.androidFCM)
-        }
+        return platforms.only(provider == .gcm ? .androidFCM : isCall ? .apple(.voip) : .ios)
     }
 
     func content(for kind: PlatformKind) -> Push.Content {

@@ -50,9 +50,7 @@ package struct RocketChatRoutes: Sendable {
         }
     }
 
-    private static var dead: Response {
-        answer(.notAcceptable, "The token is dead, or was never one")
-    }
+    private static var dead: Response { answer(.notAcceptable, "The token is dead, or was never one") }
 
     private static func refused(_ words: String) -> Response { answer(.unprocessableContent, words) }
 

@@ -90,12 +90,10 @@ struct SIPWake: Sendable {
             try read(String(decoding: body, as: UTF8.self).trimmingSpaces)
             return
         }
-        var own = self
         try JSONReader.document(body) { reader, name throws(InvalidInput) in
             guard let known = Name(rawValue: name) else { return try reader.skip() }
-            try own.take(try reader.string(name) ?? "", as: known)
+            try take(try reader.string(name) ?? "", as: known)
         }
-        self = own
     }
 
     private mutating func read(_ parameters: Substring) throws(InvalidInput) {

@@ -89,7 +89,10 @@ struct TokenGatewayPages {
             var options: [String: String] = [:]
             for platform in platforms.prefix(Self.platformsMax) {
                 for name in visit.form[Self.field(platform)].split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
-                    options[String(name)] = platform.uuid.lowercased
+                    let uuid = platform.uuid.lowercased
+                    guard options.updateValue(uuid, forKey: String(name)) ?? uuid == uuid else {
+                        throw InvalidInput(field: Self.field(platform), "has '\(name)', which another platform has too")
+                    }
                 }
             }
             let made = try await visit.services.all.openEndpoints.create(

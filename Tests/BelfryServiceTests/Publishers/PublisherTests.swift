@@ -90,15 +90,17 @@ import Testing
     @Test func `JSON names its topic, and a link publishes`() async throws {
         try await Self.with(.ntfy, options: [:]) { server, _ in
             let push = try await server.push(
-                "/ntfy/\(Self.key)", #"{"topic":"door","message":"Open","title":"Door","tags":["door"],"priority":1}"#)
+                "/ntfy/\(Self.key)",
+                #"{"topic":"door","message":"Open","title":" Door\n","tags":[" door ",""],"priority":1}"#)
             #expect(push.content.shared.title == "🚪 Door" && push.lane == .bulk && push.content.shared.sound == nil)
+            #expect(push.content.shared.data["tags"] == nil)
             let linked = try await server.push("/ntfy/\(Self.key)/door/trigger", "", method: .get)
             #expect(linked.content.body == "triggered")
             let unset = try await server.push(
                 "/ntfy/\(Self.key)", #"{"topic":"door","message":"Open","priority":0}"#, [.init("Priority")!: "max"])
             #expect(unset.lane == .urgent)
-            let named = try await server.push("/ntfy/\(Self.key)/door/send?message=Two+words&p=4", "", method: .get)
-            #expect(named.content.body == "Two words" && named.lane == .urgent)
+            let named = try await server.push("/ntfy/\(Self.key)/door/send?message=Two+words&p=4&t=+", "", method: .get)
+            #expect(named.content.body == "Two words" && named.lane == .urgent && named.content.shared.title == nil)
         }
     }
 
@@ -107,8 +109,14 @@ import Testing
         try await Self.with(.ntfy, options: [:]) { server, _ in
             let push = try await server.push(
                 "/ntfy/\(Self.key)", #"{"topic": "alarms", "title": "Disk", "message": "by ntfy"}"#,
-                [.init("X-Priority")!: "high", .init("X-Tags")!: "warning"])
+                [.init("X-Priority")!: "high", .init("X-Tags")!: "=?UTF-8?B?d2FybmluZyxuYXM=?="])
             #expect(push.content.shared.title == "⚠️ Disk" && push.lane == .urgent)
+            #expect(push.content.shared.data["tags"] == .array([.string("nas")]))
+            let several = try await server.push(
+                "/ntfy/\(Self.key)", #"{"topic": "alarms", "title": "Disk", "message": "Full"}"#,
+                [.init("X-Tags")!: "=?UTF-8?B?d2FybmluZw==?=,=?UTF-8?B?bsOkcw==?=, two"])
+            #expect(several.content.shared.title == "⚠️ Disk")
+            #expect(several.content.shared.data["tags"] == .array([.string("näs"), .string("two")]))
             let own = try await server.push(
                 "/ntfy/\(Self.key)", #"{"topic": "alarms", "title": "Disk", "tags": ["fire"], "priority": 1}"#,
                 [.init("X-Priority")!: "high", .init("X-Tags")!: "warning"])
@@ -123,11 +131,24 @@ import Testing
             for (title, text) in [
                 ("=?UTF-8?B?S8Okc2U=?=", "Käse"), ("=?utf-8?q?K=C3=A4se?=", "Käse"),
                 ("=?UTF-8?B?S8Okc2U=?= =?utf-8?q?_ist_da?=", "Käse ist da"),
-                ("Der =?UTF-8?B?S8Okc2U=?= da", "Der Käse da"),
+                ("Der =?UTF-8?B?S8Okc2U=?= da", "Der Käse da"), ("=?iso-8859-1?b?S+RzZQ==?=", "Käse"),
+                ("=?ISO-8859-1?Q?K=E4se_=3D=zz?=", "Käse ==zz"), ("=?koi8-r?q?x?=", "=?koi8-r?q?x?="),
             ] {
                 let push = try await server.push("/ntfy/\(Self.key)/shop", "Fresh", [.init("Title")!: title])
                 #expect(push.content.shared.title == text)
             }
+        }
+    }
+
+    @Test(arguments: [
+        (" Full\n", "", "Full"), ("\n", "", "triggered"), ("", #"one\ntwo"#, "one\ntwo"), (" ", "kept", "kept"),
+        ("one", "two", "one"),
+    ])
+    func `a text has no blanks around it`(body: String, header: String, text: String) async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let push = try await server.push(
+                "/ntfy/\(Self.key)/shop", body, header.isEmpty ? [:] : [.init("Message")!: header])
+            #expect(push.content.body == text)
         }
     }
 
@@ -145,7 +166,7 @@ import Testing
     @Test(arguments: [
         ("Delay", "soon", "delay"), ("Delay", "1s", "delay"), ("Delay", "99999999999d", "delay"),
         ("Priority", "6", "priority"),
-        ("Click", "javascript:1", "message.link"), ("Attach", "http://plain.example/x.png", "message.image"),
+        ("Click", "javascript:1", "click "), ("Attach", "http://plain.example/x.png", "attach "),
     ])
     func `a bad header is named`(name: String, value: String, field: String) async throws {
         try await Self.with(.ntfy, options: [:]) { server, _ in
@@ -176,14 +197,21 @@ import Testing
                 [.contentType: "multipart/form-data; boundary=x"])
             #expect(multipart.content.shared.title == "Disk" && multipart.content.body == "nearly full")
             #expect(multipart.lane == .urgent)
+            let extras = #"{"client::notification":{"click":{"url":"door"},"bigImageUrl":"http://cam.example/1.jpg"}}"#
+            let bare = try await server.push(
+                "/gotify/\(Self.key)/message", #"{"message":"Door","extras":\#(extras)}"#,
+                [.contentType: "application/json"])
+            #expect(bare.content.shared.link == nil && bare.content.shared.image == nil)
+            #expect(bare.content.shared.data["extras"] != nil)
         }
     }
 
-    @Test func `Apprise's failures are urgent`() async throws {
+    @Test func `Apprise's failures are urgent, with large attachments too`() async throws {
         try await Self.with(.apprise) { server, _ in
+            let file = #"{"filename":"a","base64":"\#(String(repeating: "A", count: Publication.bytesMax))"}"#
             let push = try await server.push(
                 "/apprise/\(Self.key)",
-                #"{"version":"1.0","title":"Job","message":"It failed","attachments":[],"type":"failure"}"#)
+                #"{"version":"1.0","title":"Job","message":"It failed","attachments":[\#(file)],"type":"failure"}"#)
             #expect(push.content.shared.title == "Job" && push.lane == .urgent)
         }
     }
@@ -229,6 +257,23 @@ import Testing
             }
             let push = try await server.push("/alerts/\(Self.key)", Self.alerts("firing"))
             #expect(push.content.body == "CPU of a is high\nCPU of b is high" && !push.content.isTemplate)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (OpenEndpoint.Kind.ntfy, "ntfy/KEY/shop", "Fresh"), (.gotify, "gotify/KEY/message", "message=Fresh"),
+            (.apprise, "apprise/KEY", #"{"message":"Fresh"}"#),
+        ] as [(OpenEndpoint.Kind, String, String)])
+    func `a template shows the message of any publisher`(
+        kind: OpenEndpoint.Kind, path: String, body: String
+    ) async throws {
+        try await Self.with(kind, options: ["everyone": "true", "template": "alarm"]) { server, application in
+            var content = Push.Content(body: "Now: {{values.message}}")
+            content.isTemplate = true
+            _ = try await server.store.create("alarm", content, of: application.key)
+            let push = try await server.push("/" + path.replacing("KEY", with: Self.key), body)
+            #expect(push.content.values == ["message": .text("Fresh")])
         }
     }
 
@@ -296,10 +341,11 @@ import Testing
                 return #"{"status":"\#(number < 10 ? "resolved" : "firing")","annotations":{"summary":"\#(summary)"}}"#
             }
             let push = try await server.push(
-                "/alerts/\(Self.key)", #"{"status":"firing","alerts":[\#(alerts.joined(separator: ","))]}"#)
+                "/alerts/\(Self.key)",
+                #"{"status":"firing","truncatedAlerts":500,"alerts":[\#(alerts.joined(separator: ","))]}"#)
             #expect(push.content.shared.title == "alerts: 1990 firing")
             #expect(push.content.body?.hasPrefix("alert 0 x") == true)
-            #expect(push.content.body?.hasSuffix("and 1992 more") == true, "\(push.content.body ?? "")")
+            #expect(push.content.body?.hasSuffix("and 2492 more") == true, "\(push.content.body ?? "")")
         }
     }
 

@@ -46,6 +46,10 @@ import Testing
         #expect(empty.status == .unprocessableContent && empty.contains("needs the UUID of its platform"))
         let unknown = try await browser.post(path, [("kind", "genero"), (names, "a")])
         #expect(unknown.status == .unprocessableContent)
+        let second = try await dashboard.store.create(.test(.androidFCM, of: contents.application))
+        let twice = try await browser.post(
+            path, [("kind", "matrix"), (names, "im.app"), ("names_\(second.uuid.lowercased)", "im.app")])
+        #expect(twice.status == .unprocessableContent && twice.contains("which another platform has too"))
         let opened = try await browser.post(
             path, [("kind", "matrix"), (names, "im.vector.app.ios, im.vector.app.dev")])
         #expect(opened.contains("Shown only once") && opened.contains("/_matrix/push/v1/notify?key="))
