@@ -8,9 +8,8 @@ import Synchronization
 /// Streams the events of an application's pushes to readers.
 ///
 /// It counts accepted pushes. Acceptance and delivery only drop a hint here (`PushObserver`), at the cost of checking whether there are readers.
-/// One task reads the receipts. There is no hint for what other nodes do: it is found by polling. A reader has a
-/// position in its application's ring; the ring outlives its last reader for a while, so that a reader whose connection
-/// broke continues where it was.
+/// One task reads the receipts. There is no hint for what other nodes do: it is found by polling. A reader has a position in its
+/// application's ring; the ring outlives its last reader for a while, so that a reader whose connection broke continues where it was.
 package final class EventHub: PushObserver {
     package struct Options: Sendable {
         package var readersMax = 256
@@ -22,8 +21,7 @@ package final class EventHub: PushObserver {
         package var memory = Duration.seconds(60)
         /// How often open pushes, and those accepted since, are polled.
         package var look = Duration.seconds(1)
-        /// How many of an application's pushes such a poll reads at once, newest first, until it meets one that it
-        /// knows.
+        /// How many of an application's pushes such a poll reads at once, newest first, until it meets one that it knows.
         package var stepSize = 100
         /// How long a stream may be silent. Shorter than the time-outs of proxies.
         package var heartbeat = Duration.seconds(15)
@@ -277,8 +275,7 @@ package final class EventReader: Sendable {
     var heartbeat: Duration { hub.options.heartbeat }
     var now: Instant { hub.clock.now }
 
-    /// The next events in their wire form, preceded by a note about lost ones; moves the position past them. nil when
-    /// there are none.
+    /// The next events in their wire form, preceded by a note about lost ones; moves the position past them. nil when there are none.
     func next(from place: inout Place) -> ByteBuffer? {
         guard let reading = hub.read(application, after: place.number) else { return nil }
         var wire = EventWire()

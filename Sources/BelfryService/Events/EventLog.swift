@@ -2,9 +2,8 @@ import FoundationEssentials
 
 /// The known state of the pushes of one application that has readers.
 ///
-/// Hints say which pushes may have changed, and polls which are open and which are the newest; events are the
-/// differences between two receipts. So the counters of an event are the receipt's, they never decrease, and a delivery
-/// that is faster than the readers makes fewer events instead of a queue.
+/// Hints say which pushes may have changed, and polls which are open and which are the newest; events are the differences between two
+/// receipts. So counters never decrease, and a delivery that is faster than the readers makes fewer events instead of a queue.
 struct EventLog {
     private(set) var ring: EventRing<PushEvent>
     /// The newest open pushes at the last poll.

@@ -14,12 +14,10 @@ extension Admin {
                 webhook(.patch, "", .change, change), webhook(.delete, "", .change, delete),
                 webhook(.post, "/rotate", .change, rotate), webhook(.post, "/test", .change, test),
                 webhook(.post, "/pause", .change) { call, webhook, application in
-                    try Response(
-                        WebhookReply(try await service.pause(webhook, of: application, by: call.author)))
+                    try Response(WebhookReply(try await service.pause(webhook, of: application, by: call.author)))
                 },
                 webhook(.post, "/resume", .change) { call, webhook, application in
-                    try Response(
-                        WebhookReply(try await service.resume(webhook, of: application, by: call.author)))
+                    try Response(WebhookReply(try await service.resume(webhook, of: application, by: call.author)))
                 },
                 webhook(.post, "/replay", .change, replay), webhook(.get, "/deliveries", .read, deliveries),
             ]

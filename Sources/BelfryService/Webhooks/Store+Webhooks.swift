@@ -83,7 +83,7 @@ extension Store {
         }
     }
 
-    /// Sends events again, those that are kept; returns their number. Those that wait are left as they are.
+    /// Sends events again, those of its kinds that are kept; returns their number. Those that wait are left as they are.
     ///
     /// - Parameter events: at most `WebhookService.replayMax`.
     func replay(_ webhook: Webhook, _ events: [Key<WebhookEvent>]) async throws -> Int {
@@ -94,7 +94,8 @@ extension Store {
                 throw StoreError.conflict("\(waiting) events wait for a retry already: let them go first")
             }
             let added = try session.prepared(WebhookStatements.replay).run(
-                webhook.key, SQLKeys(events), session.now, webhook.applicationKey)
+                webhook.key, SQLKeys(events), session.now, webhook.applicationKey,
+                ",\(webhook.kinds.names.joined(separator: ",")),")
             try session.prepared(WebhookStatements.wake).send(session.now, webhook.key)
             return added
         }
@@ -105,8 +106,7 @@ extension Store {
         of webhook: Key<Webhook>, before key: Key<WebhookAttempt>? = nil, limit: Int
     ) async throws -> [WebhookAttempt] {
         try await readCommitted { db in
-            try db.prepared(WebhookStatements.attempts).all(
-                webhook, key ?? Key(.max), limit, as: WebhookAttempt.init)
+            try db.prepared(WebhookStatements.attempts).all(webhook, key ?? Key(.max), limit, as: WebhookAttempt.init)
         }
     }
 
@@ -323,7 +323,7 @@ enum WebhookStatements {
         INSERT INTO webhook_retry /* webhooks.replay */ (webhook_id, position, subject, attempts, due_at_ms)
         SELECT webhook.id, webhook_event.position, subject, 0, $3
           FROM webhook_event JOIN webhook ON webhook.id = $1 AND webhook_event.position + 0 <= webhook.position
-         WHERE webhook_event.id \(among: "$2") AND webhook_event.application_id + 0 = $4
+         WHERE webhook_event.id \(among: "$2") AND webhook_event.application_id + 0 = $4 AND $5 LIKE '%,' || kind || ',%'
             ON CONFLICT (webhook_id, position) DO NOTHING
         """
 

@@ -52,21 +52,21 @@ package struct WebhookEdit: Sendable {
     package var url: String?
     package var kinds: WebhookKinds?
 
-    /// - Parameter author: operators may name addresses without TLS.
-    func check(by author: AuditAuthor) throws(InvalidInput) {
-        if let name, name.isEmpty || name.utf8.count > Webhook.nameMax {
-            throw InvalidInput(field: "name", "has to have 1 to \(Webhook.nameMax) bytes")
-        }
+    /// The edit with its name as it is stored. Operators may name addresses without TLS.
+    func checked(by author: AuditAuthor) throws(InvalidInput) -> WebhookEdit {
+        var edit = self
+        edit.name = try name?.asName(field: "name", bytesMax: Webhook.nameMax)
         if let kinds, kinds.isEmpty { throw InvalidInput(field: "kinds", "is empty") }
-        guard let url else { return }
+        guard let url else { return edit }
         let schemes = author.credentials == .operator ? ["https", "http"] : ["https"]
         guard url.utf8.count <= Webhook.urlMax, url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }),
-            let parts = URL(string: url), parts.scheme.map(schemes.contains) ?? false,
+            let parts = URL(string: url), schemes.contains(parts.scheme?.lowercased() ?? ""),
             parts.host()?.isEmpty == false, parts.user() == nil, 1...65_535 ~= parts.port ?? 443
         else {
             throw InvalidInput(
                 field: "url", "has to begin with https://, name a host, and have at most \(Webhook.urlMax) bytes")
         }
+        return edit
     }
 }
 

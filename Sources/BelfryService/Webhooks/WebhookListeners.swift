@@ -29,9 +29,7 @@ package final class WebhookListeners: Sendable {
     }
 
     /// Whether any application does.
-    func wants(_ kind: WebhookEvent.Kind) -> Bool {
-        state.withLock { $0.all.contains(kind) }
-    }
+    func wants(_ kind: WebhookEvent.Kind) -> Bool { state.withLock { $0.all.contains(kind) } }
 
     func apply(_ changes: [Key<Application>: WebhookKinds]) {
         guard !changes.isEmpty else { return }

@@ -278,7 +278,9 @@ struct WebhookPages {
         ) {
             if visit.form["event"].isEmpty {
                 guard let since = try visit.form.instant("since") else { throw InvalidInput.missing("since") }
-                _ = try await service.replay(webhook, since: since, of: application, by: visit.author)
+                guard try await service.replay(webhook, since: since, of: application, by: visit.author) > 0 else {
+                    throw InvalidInput(field: "since", "has no event after it")
+                }
             } else {
                 _ = try await service.replay(webhook, [visit.form["event"]], of: application, by: visit.author)
             }
@@ -305,7 +307,7 @@ struct WebhookPages {
     ) async throws -> PageAnswer {
         guard let key = WebhookEvent.key(visit.text("event_id")),
             let event = try await visit.services.store.webhookEvent(key, of: application.key)
-        else { throw APIError.none("event, or it is not kept any more") }
+        else { throw APIError.missing("event, or it is not kept any more") }
         let body = event.message(of: application.uuid)
         var again = Form.button(Self.address(webhook, application, "replay"), "Send it again")
         again.hidden = [Form.Hidden(name: "event", value: event.id)]
@@ -316,7 +318,9 @@ struct WebhookPages {
                     Fact("Time", .time(event.createdAt))
                 }
                 Code("Body", (try? JSONValue(json: body.utf8).pretty) ?? body)
-                if visit.may(.change, Permission.Subject(application)) { ButtonRow([again]) }
+                if webhook.kinds.contains(event.kind), visit.may(.change, Permission.Subject(application)) {
+                    ButtonRow([again])
+                }
             }
         }
         page.crumbs.append(Link(webhook.name, Self.address(webhook, application)))

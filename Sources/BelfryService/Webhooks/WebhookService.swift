@@ -18,8 +18,8 @@ package struct WebhookService: Sendable {
         _ name: String, _ url: String, _ kinds: WebhookKinds, secret: WebhookSecret? = nil,
         of application: Application, by author: AuditAuthor
     ) async throws -> (webhook: Webhook, secret: WebhookSecret) {
-        try WebhookEdit(name: name, url: url, kinds: kinds).check(by: author)
-        let (uuid, secret) = (UUID(), secret ?? WebhookSecret())
+        let checked = try WebhookEdit(name: name, url: url, kinds: kinds).checked(by: author)
+        let (uuid, secret, name) = (UUID(), secret ?? WebhookSecret(), checked.name ?? name)
         let seal = try WebhookSeal(current: secret.text).sealed(by: vault, for: uuid)
         let line = AuditedChange(
             by: author, "webhook.create", application,
@@ -33,7 +33,7 @@ package struct WebhookService: Sendable {
     package func change(
         _ webhook: Webhook, _ edit: WebhookEdit, of application: Application, by author: AuditAuthor
     ) async throws -> Webhook {
-        try edit.check(by: author)
+        let edit = try edit.checked(by: author)
         let details = ["name": edit.name, "url": edit.url, "kinds": edit.kinds?.names.joined(separator: ", ")]
         try await audited("update", webhook, application, author, details.compactMapValues(\.self)) {
             try await store.change(webhook, edit)
@@ -51,13 +51,13 @@ package struct WebhookService: Sendable {
         of application: Application, by author: AuditAuthor
     ) async throws -> (webhook: Webhook, secret: WebhookSecret) {
         guard .zero...Webhook.overlapMax ~= overlap else {
-            throw InvalidInput(
-                field: "overlap_seconds", "has to be 0 to \(Webhook.overlapMax.milliseconds / 1_000)")
+            throw InvalidInput(field: "overlap_seconds", "has to be 0 to \(Webhook.overlapMax.milliseconds / 1_000)")
         }
         let secret = secret ?? WebhookSecret()
-        let former = try WebhookSeal(of: webhook, by: vault)
-        let seal = try WebhookSeal(current: secret.text, former: former.current).sealed(by: vault, for: webhook.uuid)
-        let until = store.clock.now + overlap
+        // Nothing signs by one that cannot be opened.
+        let former = try? WebhookSeal(of: webhook, by: vault).current
+        let seal = try WebhookSeal(current: secret.text, former: former).sealed(by: vault, for: webhook.uuid)
+        let until = store.clock.now + (former == nil ? .zero : overlap)
         try await audited("rotate", webhook, application, author, ["former_until": until.text]) {
             guard try await store.setSecrets(of: webhook, to: seal, formerUntil: until) else { throw EditConflict() }
             return true

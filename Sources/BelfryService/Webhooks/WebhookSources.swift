@@ -103,8 +103,7 @@ extension WriteSession {
                 json.string("accepted_at", push.acceptedAt.text)
                 json.string("settled_at", settledAt.text)
                 json.integer("devices", Int64(receipt.devices))
-                json.integers(
-                    "counts", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
+                json.integers("counts", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
             }
         }
     }

@@ -31,7 +31,7 @@ struct WebhookTurn: Sendable {
     private(set) var position: Int64
     /// Events that are no longer kept.
     private(set) var dropped: Int64
-    /// Rows of retries whose event is no longer kept.
+    /// Rows of retries whose event is no longer kept, or of no kind that it wants any more.
     private(set) var lost: [Int64] = []
     /// The rows of retries, as they will be.
     private var retries: [Int64: WebhookRetry]
@@ -61,13 +61,14 @@ struct WebhookTurn: Sendable {
                 waiting.insert(retry.subject)
                 continue
             }
-            guard let event = kept[retry.position] else {
+            let event = kept[retry.position]
+            if let event, webhook.kinds.contains(event.kind) {
+                append(Item(event: event, attempts: retry.attempts), &places)
+            } else {
                 self.retries[retry.position] = nil
                 lost.append(retry.position)
-                self.dropped += 1
-                continue
+                if event == nil { self.dropped += 1 }
             }
-            append(Item(event: event, attempts: retry.attempts), &places)
         }
         for event in new {
             if webhook.kinds.contains(event.kind) {
@@ -163,8 +164,7 @@ struct WebhookTurn: Sendable {
             attempts: attempts.map {
                 WebhookAttempt.New(
                     event: $0.item.event.key, type: $0.item.event.kind.rawValue, number: $0.item.attempts + 1,
-                    at: $0.at,
-                    answer: $0.answer)
+                    at: $0.at, answer: $0.answer)
             },
             failingSince: failingSince, pause: isGone ? .gone : isOver ? .failing : nil,
             hasRecovered: webhook.failingSince != nil && !delivered.isEmpty, retryAt: turn.firstDue,

@@ -84,6 +84,8 @@ import Testing
         (#"{"name":"a","url":"https://a.example"}"#, "kinds"),
         (#"{"name":"a","url":"https://a.example","kinds":[]}"#, "kinds"),
         (#"{"name":"a","url":"https://a.example","kinds":["push"]}"#, "push.settled"),
+        (#"{"name":" \n","url":"https://a.example","kinds":["*"]}"#, "name is blank"),
+        (#"{"name":"a\tb","url":"https://a.example","kinds":["*"]}"#, "name holds the control character"),
         (#"{"name":"a","url":"ftp://a.example","kinds":["*"]}"#, "has to begin with"),
         (#"{"name":"a","url":"https://a.example","kinds":["*"],"secret":"whsec_AAAA"}"#, "24 to 64 bytes"),
         (#"{"name":"a","url":"https://a.example","kinds":["*"],"events":[]}"#, "'events'"),
@@ -101,6 +103,8 @@ import Testing
         let body = #"{"name":"a","url":"http://10.0.0.1/","kinds":["*"]}"#
         #expect(try await fixture.send(.post, "webhooks", body, as: key).status == 400)
         #expect(try await fixture.send(.post, "webhooks", body).status == 201)
+        let capitals = #"{"name":"b","url":"HTTPS://A.example/","kinds":["*"]}"#
+        #expect(try await fixture.send(.post, "webhooks", capitals, as: key).status == 201)
         #expect(try await fixture.send(.get, "webhooks", as: key).status == 200)
     }
 

@@ -15,7 +15,7 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let (service, app) = (fixture.webhooks(Receiver()), fixture.application)
             let made = try await service.create(
-                "crm", "https://crm.example/in", [.userDeleted], of: app, by: Self.author)
+                " crm ", "https://crm.example/in", [.userDeleted], of: app, by: Self.author)
             #expect(made.webhook.name == "crm" && made.webhook.kinds == [.userDeleted] && made.webhook.paused == nil)
             #expect(try await fixture.store.webhooks(of: app.key) == [made.webhook])
             let changed = try await service.change(
@@ -30,6 +30,10 @@ import Testing
             let sealed = try await fixture.store.sealedSecrets(.webhook, after: nil, limit: 9)
             #expect(sealed.map(\.purpose) == [VaultPurpose.webhook(changed.uuid)])
             #expect(try await fixture.store.reseal(try #require(sealed.first), as: Sealed(bytes: [1])))
+            let unreadable = try #require(try await fixture.store.webhook(changed.uuid, of: app.key))
+            let renewed = try await service.rotate(unreadable, of: app, by: Self.author)
+            #expect(try WebhookSeal(of: renewed.webhook, by: PlaintextVault()).former == nil)
+            #expect(renewed.webhook.formerUntil == now)
             #expect(try await service.pause(rotated.webhook, of: app, by: Self.author).paused == .asked)
             #expect(try await service.resume(rotated.webhook, of: app, by: Self.author).paused == nil)
             try await service.delete(rotated.webhook, of: app, by: Self.author)
@@ -364,6 +368,10 @@ import Testing
                 try await service.replay(webhook, [id, "evt_999999"], of: fixture.application, by: Self.author) == 1)
             try await fixture.deliver(receiver)
             #expect(receiver.ids(about: "1").count { $0 == id } == 2)
+            let narrowed = try await service.change(
+                webhook, WebhookEdit(kinds: [.userDeleted]), of: fixture.application, by: Self.author)
+            let both = Array(receiver.ids(about: "4").prefix(2))
+            #expect(try await service.replay(narrowed, both, of: fixture.application, by: Self.author) == 1)
             #expect(
                 try await service.replay(webhook, since: .distantPast, of: fixture.application, by: Self.author) == 10)
             await #expect(throws: InvalidInput.self) {

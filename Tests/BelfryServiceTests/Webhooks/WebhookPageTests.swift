@@ -58,6 +58,8 @@ import Testing
         #expect(try await browser.post("\(own)/replay", []).status == .unprocessableContent)
         let since = try await browser.post("\(own)/replay", [("since", "2001-01-01T00:00")])
         #expect(since.location.hasSuffix("?done=replayed"))
+        let later = try await browser.post("\(own)/replay", [("since", "2199-01-01T00:00")])
+        #expect(later.status == .unprocessableContent && later.contains("has no event after it"))
         #expect(try await browser.get("\(own)/events/evt_0").status == .notFound)
     }
 

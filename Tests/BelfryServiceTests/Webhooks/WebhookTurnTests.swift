@@ -116,6 +116,9 @@ import Testing
         let webhook = Self.webhook(kinds: [.pushSettled])
         let turn = Self.turn(webhook, new: [Self.event(1, "a"), Self.event(2, "r", .pushSettled), Self.event(3, "b")])
         #expect(Self.positions(turn) == [[2]] && turn.position == 3)
+        let left = Self.turn(webhook, retries: [Self.retry(1, "a", in: -1), Self.retry(2, "b", in: 60)])
+        #expect(left.lanes.isEmpty && left.lost == [1] && left.dropped == 0, "a kind that was wanted before")
+        #expect(Self.result(left, [:]).deleted == [1])
     }
 
     @Test func `events that are no longer kept are counted`() {
@@ -194,7 +197,7 @@ import Testing
     ])
     func `tenants name addresses with TLS alone`(url: String) {
         #expect(throws: InvalidInput.self) {
-            try WebhookEdit(url: url).check(by: .broker(address: nil))
+            _ = try WebhookEdit(url: url).checked(by: .broker(address: nil))
         }
     }
 
