@@ -121,9 +121,7 @@ extension PCF {
             repeated.increment(by: tally.repeated)
             ignored.increment(by: tally.ignored)
             unusable.increment(by: body.unusableCount)
-            var json = JSONWriter()
-            json.object { _ in }
-            return Response(json: json.buffer)
+            return .object { _ in }
         }
     }
 }

@@ -178,7 +178,7 @@ extension Broker {
                 throw InvalidInput(field: "parameters.\(key)", "is no parameter, there is name alone")
             }
             guard let value = parameters["name"] else { return nil }
-            return try Name(try value.demandText("parameters.name"))
+            return try Name(try value.demandText("parameters.name"), field: "parameters.name")
         }
 
         /// The values by which two requests are compared: context and bindings' apps may differ.

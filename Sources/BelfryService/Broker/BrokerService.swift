@@ -110,7 +110,7 @@ package struct BrokerService: Sendable {
             do {
                 return try await admin.delete(tenant, by: author)
             } catch StoreError.conflict {
-                if try await !store.applications(in: .tenant(tenant.key)).isEmpty { return }
+                if try await !store.applications(in: .tenant(tenant.key), limit: 1).isEmpty { return }
                 try await Task.sleep(for: Self.clearingPause)
             }
         }

@@ -21,20 +21,15 @@ extension AdminService {
         return (account, token)
     }
 
-    private static func check(_ password: String) throws(InvalidInput) {
-        guard !password.isEmpty else { throw InvalidInput(field: "password", "is empty") }
-        guard password.utf8.count <= Password.bytesMax else {
-            throw InvalidInput(
-                field: "password", "is \(password.utf8.count) bytes, the limit is \(Password.bytesMax)")
-        }
-    }
-
     private static func carmaToken() -> String {
         (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
     }
 
     private func hashed(_ password: String, by author: AuditAuthor) async throws -> [UInt8] {
-        try Self.check(password)
+        guard !password.isEmpty else { throw InvalidInput(field: "password", "is empty") }
+        guard password.utf8.count <= Password.bytesMax else {
+            throw InvalidInput(field: "password", "is \(password.utf8.count) bytes, the limit is \(Password.bytesMax)")
+        }
         return Array(try await passwords.hash(Password(checked: password), for: author.derivationCaller).utf8)
     }
 

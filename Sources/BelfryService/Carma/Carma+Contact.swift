@@ -14,12 +14,10 @@ extension CarmaContactChange {
         case "originalid": originalID = try reader.value(name).word
         case "deviceinfo": try readDevices(try reader.value(name), name)
         case "devicetoken":
-            var device = Device()
-            device.token = try reader.value(name).word
-            if device.token != nil { devices.append(device) }
+            if let token = try reader.value(name).word { devices.append(Device(["devicetoken": .string(token)])) }
         case "properties": try readProperties(try reader.value(name), name)
-        case "active": attributes["active"] = try reader.bool(name).map(UserAttribute.flag)
-        case "listid": attributes["listId"] = try reader.number(name).map(UserAttribute.number)
+        case "active": attributes["active"] = .some(try reader.bool(name).map(UserAttribute.flag))
+        case "listid": attributes["listId"] = .some(try reader.number(name).map(UserAttribute.number))
         case let lowercased: try readField(lowercased, try reader.value(name), name)
         }
     }
@@ -65,6 +63,8 @@ extension CarmaContactChange.Device {
             case "model": about.model = value.word
             case "osversion": about.osVersion = value.word
             case "country": country = value.word
+            case "invalidationtype", "dateofinvalidation":
+                isInvalid = isInvalid || ![nil, "", "0", "0.0"].contains(value.word)
             default: continue
             }
         }
@@ -81,16 +81,22 @@ extension JSONValue {
         }
     }
 
-    /// Milliseconds since 1970, or a time of RFC 3339.
     fileprivate func time(_ field: String) throws(InvalidInput) -> Instant? {
         switch self {
-        // Clients in Go write 0 for none.
-        case .null, .string(""), .integer(0): nil
-        case .integer(let milliseconds): try Instant(milliseconds, field: field)
-        case .number(let number) where abs(number.double) < 1e15: try Instant(Int64(number.double), field: field)
-        case .string(let text): try Instant(text.carmaTime, field: field)
-        default: throw InvalidInput(field: field, "has to be a time, it is \(typeName)")
+        case .null, .string(""): nil
+        case .string, .integer, .number: try Instant.carma(flat, field: field)
+        case .bool, .array, .object: throw InvalidInput(field: field, "has to be a time, it is \(typeName)")
         }
+    }
+}
+
+extension Instant {
+    /// RFC 3339, milliseconds since 1970, or seconds where these would be before 1973; nil for 0, which Go writes for none.
+    static func carma(_ text: String, field: String) throws(InvalidInput) -> Instant? {
+        guard let number = Double(text) else { return try Instant(text.carmaTime, field: field) }
+        guard number != 0 else { return nil }
+        let milliseconds = abs(number) < EventTime.millisecondsMin ? number * 1_000 : number
+        return try Instant(Int64(exactly: milliseconds.rounded()) ?? .max, field: field)
     }
 }
 

@@ -36,9 +36,8 @@ struct CarmaAuthenticator: Sendable {
         guard let basic = try request.headers.authorization().flatMap(BasicCredentials.parts) else {
             return try await requestLimiter.checkCredentials(String?.none, of: request, context) { nil }
         }
-        let (user, password) = (
-            String(decoding: basic.user, as: UTF8.self), String(decoding: basic.secret, as: UTF8.self)
-        )
+        let user = String(decoding: basic.user, as: UTF8.self)
+        let password = String(decoding: basic.secret, as: UTF8.self)
         let named = try await store.carmaAccounts(user: user.normalized)
         // One derivation, whatever the user has: of the account of the customer in the path, or of one of another customer, or of none.
         let account =
@@ -178,13 +177,13 @@ extension String {
 
 extension CarmaMessage {
     /// A line of a contact's history. Source: compost-carma-api, models/Messages.php, which spells `recieved` so.
-    func json(contactID: String) -> JSONValue {
+    func json(contactID: String, at now: Instant) -> JSONValue {
         .object([
             "id": .integer(key.rawValue), "contactId": .string(contactID), "deliveryId": .integer(trigger.rawValue),
             "read": .bool(readAt != nil), "readTimestamp": readAt.map { .integer($0.milliseconds) } ?? .null,
             "sentTimestamp": .integer(sentAt.milliseconds), "openInBrowserUrl": .null,
             "actions": .object([
-                "opened": .bool(readAt != nil), "recieved": .bool(true), "clicked": .bool(false),
+                "opened": .bool(readAt != nil), "recieved": .bool(sentAt <= now), "clicked": .bool(false),
                 "converted": .bool(false), "softBounce": .bool(false), "hardBounce": .bool(false),
                 "unsubscribed": .bool(false), "complaint": .bool(false),
             ]),

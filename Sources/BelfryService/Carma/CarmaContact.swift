@@ -37,6 +37,8 @@ package struct CarmaContactChange: Sendable, Hashable {
         package var token: String?
         package var about = BelfryService.Device.About()
         package var country: String?
+        /// Whether it comes from an answer that calls it invalid, so that nothing registers it again.
+        package var isInvalid = false
 
         package init() {}
     }
@@ -61,4 +63,9 @@ package enum CarmaAttribute {
     package static let times = ["optOutDate", "dateOfInvalidation", "optOutMobileDate"]
     /// The prefix of the customer's own properties.
     package static let property = "property."
+    /// The guide's names of what a device registers with.
+    static let registered = [
+        "registration_token": "devicetoken", "device_manufacturer": "manufacturer", "device_model": "model",
+        "os_version": "osVersion",
+    ]
 }

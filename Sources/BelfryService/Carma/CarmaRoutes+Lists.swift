@@ -84,7 +84,7 @@ extension CarmaRoutes {
             change.originalID = own
         }
         let contact = try await carma.save(change, in: app, creates: creates)
-        registered.increment(by: change.devices.count)
+        registered.increment(by: change.devices.count { !$0.isInvalid })
         return Self.reply(contact.json)
     }
 
@@ -92,7 +92,7 @@ extension CarmaRoutes {
         let app = try await app(ofList: call)
         let id = try await named(name ?? call.parameters.get("original_id") ?? "", in: app).id
         let messages = try await carma.messages(to: id, of: app)
-        return Self.reply(.array(messages.map { $0.json(contactID: id) }))
+        return Self.reply(.array(messages.map { $0.json(contactID: id, at: carma.clock.now) }))
     }
 
     // MARK: Imports

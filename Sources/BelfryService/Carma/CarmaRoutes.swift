@@ -32,13 +32,12 @@ package struct CarmaRoutes: Sendable {
             // A contact may have the name of the other path.
             router.serve(
                 RouterPath("\(devices)/invalidation"),
-                [.put: answering(invalidate), .get: answering { try await show($0, "invalidation") }])
+                [.put: answering(invalidate), .get: answering { try await show("invalidation", in: app($0)) }])
             router.serve(
                 RouterPath("\(devices)/:original_id"),
-                [.get: answering { try await show($0, $0.parameters.get("original_id") ?? "") }])
+                [.get: answering { try await show($0.parameters.get("original_id") ?? "", in: app($0)) }])
         }
-        router.serve(
-            RouterPath("\(customer)/triggers/:trigger_id/messages"), [.post: answering(send)])
+        router.serve(RouterPath("\(customer)/triggers/:trigger_id/messages"), [.post: answering(send)])
         addLists(to: router, customer)
         router.serve("carma/content/:page", isSafe: false, [.get: page { $0 }])
         router.serve("carma/read/:page", isSafe: false, [.get: page { _ in nil }])
@@ -79,7 +78,7 @@ package struct CarmaRoutes: Sendable {
             } catch let error where error is CancellationError || error is BodyUnreadable {
                 throw error
             } catch {
-                let refusal = APIError(cause: error)
+                let refusal = APIError(cause: (error as? InvalidInput)?.renamed(CarmaAttribute.registered) ?? error)
                 // The log says what the caller is not told.
                 guard refusal.status.code < 500 || error is APIError else { throw error }
                 return Carma.response(refusal)
@@ -96,17 +95,13 @@ package struct CarmaRoutes: Sendable {
     private func register(_ call: Call) async throws -> Response {
         let (app, change) = (try await app(call), try CarmaContactChange(try await call.body()))
         let contact = try await carma.register(change, in: app)
-        registered.increment(by: change.devices.count)
+        registered.increment(by: change.devices.count { !$0.isInvalid })
         return Self.reply(contact.json)
     }
 
     private func invalidate(_ call: Call) async throws -> Response {
         let app = try await app(call)
         return Self.reply(try await carma.invalidate(try CarmaContactChange(try await call.body()), in: app).json)
-    }
-
-    private func show(_ call: Call, _ name: String) async throws -> Response {
-        try await show(name, in: try await app(call))
     }
 
     func show(_ name: String, in app: CarmaApp) async throws -> Response {

@@ -22,12 +22,8 @@ extension CarmaService {
         let id = try Self.checked(change, needsDevices: false)
         if !creates, try await contact(id, in: app) == nil { throw StoreError.unknown("such contact") }
         guard change.devices.isEmpty else { return try await register(change, in: app) }
-        try await set(id, change.attributes, in: app)
+        try await store.register([], of: id, try Self.profile(change.attributes), app.applicationKey)
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
-    }
-
-    func set(_ id: String, _ attributes: [String: UserAttribute?], in app: CarmaApp) async throws {
-        try await store.register([], of: id, try Self.profile(attributes), app.applicationKey)
     }
 
     /// The next contacts behind one; with an address, only contacts that have it.
@@ -166,7 +162,7 @@ extension CarmaService {
             _ = try await save(change, in: app)
             return nil
         } catch let error as InvalidInput {
-            return "\(error)"
+            return "\(error.renamed(CarmaAttribute.registered))"
         } catch StoreError.quotaExceeded(let excess) {
             return "\(excess)"
         }

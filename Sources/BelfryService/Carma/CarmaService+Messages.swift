@@ -33,7 +33,8 @@ extension CarmaService {
         guard user != nil || !rows.isEmpty else { throw StoreError.unknown("such contact") }
         if request.savesProperties {
             let saved = request.properties.map { (CarmaAttribute.property + $0, UserAttribute?.some(.text($1))) }
-            try await set(id, Dictionary(saved) { first, _ in first }, in: app)
+            let change = try Self.profile(Dictionary(saved) { first, _ in first })
+            try await store.register([], of: id, change, app.applicationKey)
         }
         let texts = try trigger.template.texts(
             in: user?.profile.language, values: Self.values(id, user, request.properties))

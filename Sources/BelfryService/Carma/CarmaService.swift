@@ -18,7 +18,7 @@ package struct CarmaService: Sendable {
         let id = try Self.checked(change)
         let platforms = try await store.platforms(of: app.applicationKey)
         // All tokens are looked at before anything is written.
-        let devices = try change.devices.map { device in
+        let devices = try change.devices.filter { !$0.isInvalid }.map { device in
             let (token, platform) = try Self.place(device.token ?? "", among: platforms)
             let registration = try Registration(
                 token: token, about: device.about, customUserID: .set(id), topics: .keep)
@@ -33,9 +33,7 @@ package struct CarmaService: Sendable {
         do { return try User.checked(id: id) } catch { throw error.renamed(["user_id": "originalId"]) }
     }
 
-    static func checked(
-        _ change: CarmaContactChange, needsDevices: Bool = true
-    ) throws(InvalidInput) -> String {
+    static func checked(_ change: CarmaContactChange, needsDevices: Bool = true) throws(InvalidInput) -> String {
         let id = try checked(id: change.originalID)
         guard !change.devices.isEmpty || !needsDevices else {
             throw InvalidInput(field: "deviceInfo", "has no devicetoken")
@@ -48,8 +46,7 @@ package struct CarmaService: Sendable {
             throw InvalidInput(field: "devicetoken", "is missing")
         }
         guard change.devices.allSatisfy({ ($0.country?.utf8.count ?? 0) <= CarmaDevice.countryBytesMax }) else {
-            throw InvalidInput(
-                field: "deviceInfo.country", "is longer than \(CarmaDevice.countryBytesMax) bytes")
+            throw InvalidInput(field: "deviceInfo.country", "is longer than \(CarmaDevice.countryBytesMax) bytes")
         }
         return id
     }

@@ -129,7 +129,8 @@ package struct CarmaTable: Sendable {
             case .osVersion: device.about.osVersion = value
             case .active: change.attributes["active"] = .flag(["1", "true", "yes"].contains(value.lowercased()))
             case .text(let name): change.attributes[name] = .text(value)
-            case .time(let name): change.attributes[name] = .time(try Self.time(value, name))
+            case .time(let name):
+                change.attributes[name] = .some(try Instant.carma(value, field: name).map(UserAttribute.time))
             case .property(let name): change.attributes[CarmaAttribute.property + name] = .text(value)
             case .none: continue
             }
@@ -137,16 +138,6 @@ package struct CarmaTable: Sendable {
         guard change.originalID != nil else { throw InvalidInput(field: settings.identityColumn, "is missing") }
         if device.token != nil { change.devices = [device] }
         return change
-    }
-
-    private static func time(_ value: String, _ name: String) throws(InvalidInput) -> Instant {
-        if let milliseconds = Int64(value) { return try Instant(milliseconds, field: name) }
-        guard let time = Instant(text: value.carmaTime) else {
-            throw InvalidInput(
-                field: name,
-                "is '\(value.prefix(64))', it has to be milliseconds or a time such as 2017-01-31T08:30:00Z")
-        }
-        return time
     }
 }
 
@@ -172,18 +163,8 @@ extension CarmaTable.Column {
 extension String {
     /// The value without blanks around it, and without the quotation marks that spreadsheets put around values.
     fileprivate var unquoted: String {
-        let text = self[...].trimmed
-        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
+        let text = asName
+        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return text }
         return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"")
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        let isBlank = { (character: Character) in character == " " || character == "\t" }
-        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
-            return ""
-        }
-        return self[first...last]
     }
 }

@@ -88,7 +88,7 @@ package struct CarmaTemplate: Sendable, Hashable {
         var rest = text[...]
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}") {
             result += rest[..<start.lowerBound]
-            result += value(String(rest[start.upperBound..<end.lowerBound].filter { $0 != " " }))
+            result += value(String(rest[start.upperBound..<end.lowerBound]).asName)
             rest = rest[end.upperBound...]
             try check(result, field)
         }
@@ -99,8 +99,7 @@ package struct CarmaTemplate: Sendable, Hashable {
 
     private static func check(_ text: String, _ field: String) throws(InvalidInput) {
         guard text.utf8.count <= filledBytesMax else {
-            throw InvalidInput(
-                field: "properties", "make the trigger's \(field) longer than \(filledBytesMax) bytes")
+            throw InvalidInput(field: "properties", "make the trigger's \(field) longer than \(filledBytesMax) bytes")
         }
     }
 }

@@ -24,14 +24,13 @@ extension Genero {
                 case .badge: return try await setBadge(message)
                 }
             } catch {
-                return CommandResult(failure(of: command), Self.words(for: error), token: message.token)
+                return Self.failed(command, message, by: error)
             }
         }
 
-        /// The answer when the command takes too long. It may still be carried out; a repeat does no harm.
-        func busy(_ command: Command, _ message: Message) -> CommandResult {
-            CommandResult(
-                failure(of: command), Self.words(for: StoreError.overloaded(retryAfter: .zero)), token: message.token)
+        /// The answer to a command that failed. It may still be carried out where it took too long; a repeat does no harm.
+        static func failed(_ command: Command, _ message: Message, by error: any Error) -> CommandResult {
+            CommandResult(failure(of: command), words(for: error), token: message.token)
         }
 
         /// Registers a token. Nothing changes where it is registered already, not even its user; one without a user, as a provider's record
@@ -122,7 +121,7 @@ extension Genero {
             }
         }
 
-        private func failure(of command: Command) -> Status {
+        private static func failure(of command: Command) -> Status {
             switch command {
             case .register: .notInserted
             case .unregister: .exception

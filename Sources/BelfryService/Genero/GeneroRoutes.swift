@@ -24,10 +24,9 @@ package struct GeneroRoutes: Sendable {
             [
                 .get: greet,
                 .post: { request, context in
-                    let found = try await endpoint(request, context)
-                    return try await answer(
-                        String(context.parameters.get("command") ?? ""), request, of: found.application,
-                        found.endpoint)
+                    try await answer(String(context.parameters.get("command") ?? ""), request) {
+                        try await endpoint(request, context)
+                    }
                 },
             ])
         // Clients say hello to whatever address they were given, as the original answers it on every path.
@@ -36,19 +35,21 @@ package struct GeneroRoutes: Sendable {
         }
     }
 
-    private func endpoint(
-        _ request: Request, _ context: APIContext
-    ) async throws -> (endpoint: OpenEndpoint, application: Application) {
+    private typealias Found = (endpoint: OpenEndpoint, application: Application)
+
+    private func endpoint(_ request: Request, _ context: APIContext) async throws -> Found {
         try await check.endpoint(.genero, key: String(context.parameters.get("key") ?? ""), of: request, context)
     }
 
+    /// - Parameter find: throws where the caller is not let in.
     private func answer(
-        _ command: String, _ request: Request, of application: Application, _ endpoint: OpenEndpoint
+        _ name: String, _ request: Request, _ find: @escaping @Sendable () async throws -> Found
     ) async throws -> Response {
         guard request.headers.value(.contentType)?.lowercased().hasPrefix("application/json") == true else {
+            _ = try await find()
             return Self.text(.badRequest, "Bad request")
         }
-        let reply = try await reply(command, request, of: application, endpoint)
+        let reply = try await reply(name, request, find)
         return .object { json in
             json.integer("status", reply.status)
             json.string("message", reply.message)
@@ -56,21 +57,33 @@ package struct GeneroRoutes: Sendable {
     }
 
     private func reply(
-        _ command: String, _ request: Request, of application: Application, _ endpoint: OpenEndpoint
+        _ name: String, _ request: Request, _ find: @escaping @Sendable () async throws -> Found
     ) async throws -> Genero.CommandResult {
-        guard let command = Genero.Command(rawValue: command) else {
+        guard let command = Genero.Command(rawValue: name) else {
+            _ = try await find()
             return Genero.CommandResult(.exception, "Unknown command")
         }
+        let message: Genero.Message
         do {
-            let body = try await request.bytes(atMost: Genero.Message.bytesMax)
-            let maintainer = Genero.TokenMaintainer(
-                services: services, application: application, options: endpoint.options)
-            let message = try Genero.Message(json: body)
-            return await services.clock.result(within: Self.answerTime) { await maintainer.answer(command, message) }
-                ?? maintainer.busy(command, message)
+            message = try Genero.Message(json: try await request.bytes(atMost: Genero.Message.bytesMax))
         } catch let error where error is InvalidInput || (error as? APIError)?.status == .contentTooLarge {
+            _ = try await find()
             return Genero.CommandResult(.exception, "\(error)")
         }
+        let result: Result<Genero.CommandResult, any Error>? = await services.clock.result(within: Self.answerTime) {
+            do {
+                let (endpoint, application) = try await find()
+                let maintainer = Genero.TokenMaintainer(
+                    services: services, application: application, options: endpoint.options)
+                return .success(await maintainer.answer(command, message))
+            } catch let error as StoreError {
+                return .success(Genero.TokenMaintainer.failed(command, message, by: error))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result?.get()
+            ?? Genero.TokenMaintainer.failed(command, message, by: StoreError.overloaded(retryAfter: .zero))
     }
 
     private static func greeting() -> Response { text(.ok, "Token maintainer is ready.") }
@@ -97,16 +110,16 @@ extension GeneroRoutes {
         for path in ["/", "/**"] as [RouterPath] {
             for method in methods {
                 router.on(path, method: method) { request, context in
-                    try await plainAnswer(request, context, application)
+                    try await plainAnswer(request) { try await plainEndpoint(request, context, application) }
                 }
             }
         }
         return router
     }
 
-    private func plainAnswer(
+    private func plainEndpoint(
         _ request: Request, _ context: APIContext, _ application: @Sendable () async throws -> Application?
-    ) async throws -> Response {
+    ) async throws -> Found {
         guard let application = try await application() else { throw APIError.missing("path") }
         let found = try await check.plain(request, context) {
             let endpoint = try await services.store.openEndpoints(of: application.key)
@@ -115,10 +128,17 @@ extension GeneroRoutes {
         }
         guard let endpoint = found?.first else { throw APIError.missing("path") }
         try services.requestLimiter.admit(.endpoints(of: application.key))
+        return (endpoint, application)
+    }
+
+    private func plainAnswer(
+        _ request: Request, _ find: @escaping @Sendable () async throws -> Found
+    ) async throws -> Response {
+        if request.method == .post { return try await answer(Self.command(of: request), request, find) }
+        _ = try await find()
         switch request.method {
         case .get: return Self.greeting()
         case .head: return Self.greeting().createHeadResponse()
-        case .post: return try await answer(Self.command(of: request), request, of: application, endpoint)
         default: return Self.text(.badRequest, "Bad request")
         }
     }

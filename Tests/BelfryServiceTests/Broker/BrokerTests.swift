@@ -262,6 +262,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["7", "\"\"", "\"  \"", "\"\(String(repeating: "n", count: 300))\""])
+    func `a refused name is called as it was sent`(name: String) async throws {
+        try await Self.with { platform in
+            let order = Self.order(.application, #","parameters":{"name":\#(name)}"#)
+            let reply = try await platform.send(.put, Self.instance, order)
+            #expect(reply.status == 400)
+            #expect(reply["description"]?.stringValue?.hasPrefix("parameters.name ") == true, "\(reply)")
+        }
+    }
+
     @Test func `other versions and other credentials are turned away`() async throws {
         try await Self.with { platform in
             for version in [nil, "1.0", "3.0", "2", "2.x", ""] as [String?] {

@@ -93,14 +93,19 @@ import Testing
         try await CarmaServer.with { server in
             _ = try await server.contact("PUT", CarmaServer.devices, Self.full)
             let change =
-                #"{"originalId":"abcabc123123","devicetoken":"second-token-of-android","firstName":null,"zipCode":"11122","optOutDate":1500000000000,"optOutMobileDate":"2017-07-14T02:40:00Z","properties":{"drink":null,"age":7}}"#
+                #"{"originalId":"abcabc123123","devicetoken":"second-token-of-android","firstName":null,"zipCode":"11122","optOutDate":1500000000000,"optOutMobileDate":"2017-07-14T02:40:00Z","properties":{"drink":null,"age":7},"listId":null,"active":false}"#
             let contact = try await server.contact("PUT", CarmaServer.devices, change)
             #expect(contact["firstName"] == .null && contact["lastName"] == .string("hansson"))
             #expect(contact["zipcode"] == .string("11122"))
+            #expect(contact["listId"] == .integer(1_000_000_001) && contact["active"] == .bool(false))
             #expect(contact["optOutDate"] == .integer(1_500_000_000_000))
             #expect(contact["optOutMobileDate"] == .integer(1_500_000_000_000))
             #expect(contact["properties"] == .object(["food": .string("meat"), "age": .string("7")]))
             #expect(fates(contact) == ["abc123abc123kmlkmlkml": 0, "second-token-of-android": 0])
+            let again = try await server.contact(
+                "PUT", CarmaServer.devices,
+                #"{"originalId":"abcabc123123","devicetoken":"second-token-of-android","active":null}"#)
+            #expect(again["active"] == .bool(true))
         }
     }
 
@@ -130,6 +135,19 @@ import Testing
             #expect(fates(try await server.contact("PUT", CarmaServer.devices + "/invalidation", unknown)) == [:])
             // The app may register it again.
             #expect(fates(try await server.contact("PUT", CarmaServer.devices, Self.minimal)).values.first == 0)
+        }
+    }
+
+    @Test func `a contact that is written back revives no removed token`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact("PUT", CarmaServer.devices, Self.minimal)
+            let removal = Self.minimal.replacing("}]", with: #","dateOfInvalidation":1500000000000}]"#)
+            let removed = try await server.contact("PUT", CarmaServer.devices + "/invalidation", removal)
+            for (method, path) in [("PUT", CarmaServer.devices), ("POST", "/rest/42/lists/1000000001/contacts")] {
+                let back = try await server.contact(method, path, String(decoding: removed.encoded, as: UTF8.self))
+                #expect(fates(back) == ["abc123abc123kmlkmlkml": 1], "\(path)")
+            }
+            #expect(try await server.devices(.android).map(\.isActive) == [false])
         }
     }
 
@@ -257,6 +275,18 @@ import Testing
             let body = #"{"originalId":"o","devicetoken":"some-token","properties":\#(properties)}"#
             let answer = try await server.send("PUT", CarmaServer.devices, body)
             #expect(answer.status == 400 && answer.body.contains(words), "\(answer)")
+        }
+    }
+
+    @Test(arguments: [
+        ("devicetoken", "größe"), ("manufacturer", String(repeating: "x", count: 1_500)),
+        ("model", String(repeating: "x", count: 1_500)), ("osVersion", String(repeating: "x", count: 1_500)),
+    ])
+    func `a refused field of a device has the guide's name`(field: String, value: String) async throws {
+        try await CarmaServer.with { server in
+            let body = #"{"originalId":"o","deviceInfo":{"devicetoken":"some-token","\#(field)":"\#(value)"}}"#
+            let answer = try await server.send("PUT", CarmaServer.devices, body)
+            #expect(answer.status == 400 && answer.body.hasPrefix(#"{"error":"\#(field) "#), "\(answer)")
         }
     }
 

@@ -70,7 +70,7 @@ import Testing
                     platforms: direct.platforms, trigger: direct.trigger, port: try #require(client.port))
                 let answer = try await server.send(
                     "POST", Self.trigger(server), Self.request,
-                    credentials: CarmaServer.basic + "X-Forwarded-Proto: https\r\n")
+                    credentials: CarmaServer.basic + "X-Forwarded-Proto: HTTPS\r\n")
                 #expect(answer.status == 200, "\(answer)")
             }
             let fields = try await Self.pushes(direct).first?.content.custom["android"]
@@ -177,6 +177,10 @@ import Testing
             #expect(schedules.map(\.dueAt) == [CarmaServer.now + .seconds(3_600)])
             let messages = try await server.store.carmaMessages(of: "o", server.application.key)
             #expect(messages.map(\.sentAt) == schedules.map(\.dueAt))
+            let history = "/rest/42/lists/1000000001/contacts/o/messages"
+            #expect(try await server.send("GET", history).body.contains(#""recieved":false"#))
+            server.clock.advance(by: .seconds(3_600))
+            #expect(try await server.send("GET", history).body.contains(#""recieved":true"#))
             let past = Self.request.replacing("null", with: #""2017-07-14T02:40:00+0200""#)
             let refused = try await server.send("POST", Self.trigger(server), past)
             #expect(refused.status == 400 && refused.body.contains("deliveryTime"), "\(refused.body)")

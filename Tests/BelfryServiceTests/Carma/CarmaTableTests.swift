@@ -69,6 +69,23 @@ import Testing
         #expect(text.carmaTime == form)
     }
 
+    @Test(
+        arguments: [
+            ("1500000000000", 1_500_000_000_000), ("1500000000", 1_500_000_000_000),
+            ("1500000000.25", 1_500_000_000_250), ("2017-07-14T02:40:00Z", 1_500_000_000_000), ("0", nil), ("0.0", nil),
+        ] as [(String, Int64?)])
+    func `dates are numbers or ISO 8601, and 0 is none`(text: String, milliseconds: Int64?) throws {
+        let time = milliseconds.map { UserAttribute.time(Instant(milliseconds: $0)) }
+        let line = try Self.lines("originalId,optOutDate\n1,\(text)", Self.settings())[0]
+        let sent = try CarmaContactChange(Array(#"{"optOutDate":"\#(text)"}"#.utf8))
+        for found in [try line.contact.get(), sent] { #expect(found.attributes == ["optOutDate": time]) }
+    }
+
+    @Test(arguments: ["1e30", "-1e30", "nan", "soon"])
+    func `a text that is no date is refused`(text: String) {
+        #expect(throws: InvalidInput.self) { try Instant.carma(text, field: "optOutDate") }
+    }
+
     @Test func `a bad line says why, and later lines are read`() throws {
         let long = String(repeating: "x", count: CarmaTable.lineBytesMax + 1)
         let text = "originalId,optOutDate\n1,2,3\n,5\n3,soon\n\(long)\n9,"
@@ -130,6 +147,12 @@ import Testing
                      "zh-Hant":{"alert":"zh-hant"}}}
                     """#.utf8))
         #expect(try template.texts(in: tag, values: [:]).alert == found)
+    }
+
+    @Test(arguments: ["{{First Name}}", "{{  First Name }}"])
+    func `a placeholder keeps the blanks within its name`(text: String) throws {
+        let template = try CarmaTemplate(try JSONValue(json: #"{"languages":{"en":{"alert":"\#(text)"}}}"#.utf8))
+        #expect(try template.texts(in: nil, values: ["First Name": "Lars"]).alert == "Lars")
     }
 
     @Test func `two spellings of one language are refused`() throws {

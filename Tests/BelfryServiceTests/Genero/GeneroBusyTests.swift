@@ -24,7 +24,9 @@ import Testing
         }
     }
 
-    @Test func `a slow command is answered in time and finished later`() async throws {
+    /// The database is slow at the search for the key, or at the command.
+    @Test(arguments: [InterceptedStore.Access.read, .write])
+    func `a slow command is answered in time and finished later`(slow: InterceptedStore.Access) async throws {
         let clock = ManualClock()
         let memory = try SQLiteStore.temporary(clock: clock)
         let application = try await memory.create(.test(PlaintextVault()))
@@ -34,7 +36,7 @@ import Testing
         let (release, releaser) = AsyncStream.makeStream(of: Void.self)
         let router = ResponseMiddleware.router(clock: clock)
         let store = InterceptedStore(memory) { access in
-            if access == .write { for await _ in release {} }
+            if access == slow { for await _ in release {} }
         }
         GeneroRoutes(Services(store, clock: clock)).add(to: router)
 
@@ -52,5 +54,21 @@ import Testing
         #expect(try await memory.holders(of: [token], on: platform.key).isEmpty)
         releaser.finish()
         while try await memory.holders(of: [token], on: platform.key).isEmpty { await Task.yield() }
+    }
+
+    @Test func `an app is answered in words without a database`() async throws {
+        let clock = ManualClock()
+        let router = ResponseMiddleware.router(clock: clock)
+        let store = InterceptedStore(try SQLiteStore.temporary(clock: clock)) { _ in
+            throw StoreError.unavailable("the disk is full")
+        }
+        GeneroRoutes(Services(store, clock: clock)).add(to: router)
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            let answer = try await client.execute(
+                uri: "/genero/\(Self.key)/token_maintainer/unregister", method: .post,
+                headers: [.contentType: "application/json"], body: ByteBuffer(string: #"{"registration_token":"00"}"#))
+            let body = String(buffer: answer.body)
+            #expect(body == #"{"status":-1,"message":"The server cannot do it at present\n[00]"}"#)
+        }
     }
 }
