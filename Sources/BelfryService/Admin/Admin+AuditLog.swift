@@ -24,19 +24,17 @@ extension Admin {
         private func query(_ call: Call) async throws -> AuditQuery {
             let query = try Query(call, Query.paging + ["app_uuid", "key_id", "from", "until"])
             return AuditQuery(
-                bounds: try await bounds(query.text("app_uuid"), call), keyID: query.text("key_id"),
+                bounds: try await bounds(query.text("app_uuid"), call), keyID: query.text("key_id")?.lowerCase,
                 from: try query.instant("from") ?? .distantPast, until: try query.instant("until") ?? .distantFuture,
                 before: try query.cursor().map { Key($0[0]) }, limit: try query.limit())
         }
 
         /// The key's bounds, or an application within them.
-        private func bounds(_ uuid: String?, _ call: Call) async throws -> AdminKey.Bounds {
-            guard let uuid else { return call.key.bounds }
-            guard let uuid = UUID(text: uuid), let application = try await factory.store.application(uuid) else {
-                throw APIError.missing("app")
-            }
-            try call.require(.administer, on: Permission.Subject(application), called: "app")
-            return .application(application.key, of: application.tenantKey)
+        private func bounds(_ text: String?, _ call: Call) async throws -> AdminKey.Bounds {
+            let uuid = try text.map { try UUID(text: $0).orMissing("app") }
+            let bounds = try await factory.bounds(tenant: nil, application: uuid, or: nil, call)
+            try call.require(.administer, on: Permission.Subject(bounds), called: "app")
+            return bounds
         }
     }
 }

@@ -3,7 +3,6 @@ import HTTPTypes
 import Hummingbird
 package import Logging
 import NIOCore
-import Synchronization
 
 /// The admin API without HTTP, for commands on the server's own machine: the same routes, in the local operator's name.
 package struct LocalAdminAPI: Sendable {
@@ -51,7 +50,7 @@ package struct LocalAdminAPI: Sendable {
             do { response = try await route.answer(call) } catch let conflict as EditConflict {
                 throw APIError(cause: conflict)
             }
-            let bytes = try await response.collected()
+            let bytes = Array(buffer: try await response.body.collected())
             return (bytes.isEmpty ? nil : try JSONValue(json: bytes), response.headers[.eTag])
         }
         throw APIError.missing("path of the admin API")
@@ -81,21 +80,4 @@ extension AdminKey {
         key: Key(0), id: "", name: "local operator", scope: .operator, bounds: .everything, secretHash: [],
         previous: nil,
         createdAt: .zero, lastUsedAt: nil, revokedAt: nil)
-}
-
-extension Response {
-    fileprivate func collected() async throws -> [UInt8] {
-        let collector = Collector()
-        try await body.write(collector)
-        return collector.bytes.withLock { $0 }
-    }
-}
-
-/// Keeps the bytes of an answer.
-private final class Collector: ResponseBodyWriter, Sendable {
-    let bytes = Mutex<[UInt8]>([])
-
-    func write(_ part: ByteBuffer) async throws { bytes.withLock { $0 += part.readableBytesView } }
-
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }

@@ -21,19 +21,15 @@ extension Admin {
         /// Lists what the key may see.
         private func list(_ call: Call) async throws -> Response {
             let query = try Query(call, Query.paging)
-            let (limit, after) = (try query.limit(), try query.cursor()?[0])
-            let visible = try await factory.store.applications(in: call.key.bounds).filter { application in
-                Permission.verdict(
-                    scope: call.key.scope, bounds: call.key.bounds, for: .read,
-                    on: Permission.Subject(application)) == .allowed
-            }
-            let rest = visible.drop { application in after.map { application.key.rawValue <= $0 } ?? false }
-            let found = Array(rest.prefix(limit))
+            let limit = try query.limit()
+            let visible = try await factory.store.applications(
+                in: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit + 1)
+            let found = Array(visible.prefix(limit))
             let tenants = try await tenants(of: found)
             return try Response(
                 ApplicationsReply(
                     apps: found.map { ApplicationReply($0, tenant: tenants[$0.tenantKey]) },
-                    next_cursor: rest.count > limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
+                    next_cursor: visible.count > limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func create(_ call: Call) async throws -> Response {
@@ -196,7 +192,9 @@ extension Admin {
         var routes: [Route] { [factory.application(.get, "apps/:app_uuid/quotas", .read, list)] }
 
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let quotas = try await factory.store.quotas(of: application.key)
+            let quotas = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.quotas(of: application.key)
+            }
             return try Response(QuotasReply(quotas: quotas.map(QuotasReply.Quota.init)))
         }
     }

@@ -11,6 +11,7 @@ extension Store {
             try session.prepared(ApplicationDeletionStatements.markDeleted).run(application)
             try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.now, application)
             try session.prepared(PersonStatements.disableOfApplication).run(session.now, application)
+            try session.prepared(InvitationStatements.deleteOfBounds).send(Key<Tenant>?.none, application)
             session.registryChanged()
         }
         let end = clock.now + Self.deletionMax

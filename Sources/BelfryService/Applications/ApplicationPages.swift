@@ -345,9 +345,7 @@ struct ApplicationPages {
         ) {
             Section("Progress") {
                 Steps([
-                    Step(
-                        title: "Create an application", text: application.uuid.lowercased, isDone: true, isNext: false,
-                        link: nil),
+                    Step(title: "Create an application", text: application.uuid.lowercased, isDone: true),
                     Step(
                         title: "Add a platform",
                         text: platforms.isEmpty

@@ -25,22 +25,24 @@ extension Store {
     /// All applications, without the API keys of bindings.
     package func applications() async throws -> [Application] { try await applications(in: .everything) }
 
-    /// The applications within the bounds of a key or a person.
-    ///
-    /// - Parameter limit: the most that are read, the oldest.
-    package func applications(in bounds: AdminKey.Bounds, limit: Int = .max) async throws -> [Application] {
+    /// The applications within the bounds of a key or a person, in the order they were created, after `after`.
+    package func applications(
+        in bounds: AdminKey.Bounds, after: Key<Application>? = nil, limit: Int = .max
+    ) async throws -> [Application] {
         try await read { [damagedRows] db in
-            func application(_ row: some SQLRow) throws -> Application? {
-                try damagedRows.readable("application \(row.integer(0))") { try Application(row) }
+            func application(_ row: some SQLRow) throws -> (position: Key<Application>, value: Application?) {
+                let key = Key<Application>(row.integer(0))
+                return (key, try damagedRows.readable("application \(key)") { try Application(row) })
             }
-            let found =
+            return try DamagedRows.slice(of: limit, after: after ?? Key(0)) { after, limit in
                 switch bounds {
-                case .everything: try db.prepared(ApplicationStatements.all).all(limit, as: application)
+                case .everything: try db.prepared(ApplicationStatements.all).all(after, limit, as: application)
                 case .tenant(let tenant):
-                    try db.prepared(ApplicationStatements.ofTenant).all(tenant, limit, as: application)
-                case .application(let key, _): try db.prepared(ApplicationStatements.byKey).all(key, as: application)
+                    try db.prepared(ApplicationStatements.ofTenant).all(after, limit, tenant, as: application)
+                case .application(let key, _):
+                    key > after ? try db.prepared(ApplicationStatements.byKey).all(key, as: application) : []
                 }
-            return found.compactMap(\.self)
+            }
         }
     }
 
@@ -205,13 +207,14 @@ enum ApplicationStatements {
         """
 
     static let all: SQLText = """
-        SELECT \(columns) /* applications.all */ FROM application WHERE NOT is_being_deleted ORDER BY id LIMIT $1
+        SELECT \(columns) /* applications.all */
+          FROM application WHERE id > $1 AND NOT is_being_deleted ORDER BY id LIMIT $2
         """
 
     /// Scans `application_tenant`.
     static let ofTenant: SQLText = """
         SELECT \(columns) /* applications.of_tenant */
-          FROM application WHERE tenant_id = $1 AND NOT is_being_deleted ORDER BY id LIMIT $2
+          FROM application WHERE id > $1 AND tenant_id = $3 AND NOT is_being_deleted ORDER BY id LIMIT $2
         """
 
     static let byKey: SQLText = """

@@ -55,6 +55,7 @@ extension Store {
             try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
             try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)
             try session.prepared(PersonStatements.disableOfTenant).run(session.now, tenant)
+            try session.prepared(InvitationStatements.deleteOfBounds).send(tenant, Key<Application>?.none)
         }
     }
 }

@@ -72,7 +72,7 @@ struct TenantPages {
     /// The tenant of the address. Another tenant's does not exist for people who are no operators.
     private func tenant(_ visit: DashboardRequest) async throws -> Tenant {
         guard let uuid = visit.uuid("tenant_uuid"), let tenant = try await visit.services.store.tenant(uuid) else {
-            throw APIError.none("tenant")
+            throw APIError.missing("tenant")
         }
         try visit.require(.administer, on: .tenant(tenant.key), called: "tenant")
         try visit.requireOperator()
@@ -133,7 +133,7 @@ struct TenantPages {
                 "What each application stores, and the most that it may. The limits are settings: quota.devices and others."
         ) {
             Table(
-                "Quotas", ["Application", "Devices", "Users", "Topics", "Geofences", "Schedules", "Content"],
+                "Quotas", ["Application", "#Devices", "#Users", "#Topics", "#Geofences", "#Schedules", "#Content"],
                 uses.map { application, uses in
                     [[.link(application.name, Address.of(application))]]
                         + shown.map { quota in [.text(uses.first { $0.quota == quota }?.words ?? "")] }

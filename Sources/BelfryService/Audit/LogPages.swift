@@ -38,7 +38,7 @@ struct LogPages {
     }
 
     @Sendable private func follow(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
-        guard let events = visit.services.events else { throw APIError.none("event stream") }
+        guard let events = visit.services.events else { throw APIError.missing("event stream") }
         return .response(
             try await visit.services.shares.streaming(.streams, for: visit.holder(application)) {
                 let reader = try await events.subscribe(
@@ -195,7 +195,7 @@ struct AuditPages {
     }
 
     private func query(_ visit: DashboardRequest, limit: Int) throws(InvalidInput) -> AuditQuery {
-        let who = visit.query["who"].lowercased()
+        let who = visit.query["who"].lowerCase
         return AuditQuery(
             bounds: visit.person.bounds, keyID: who.isEmpty ? nil : who,
             from: try visit.query.day("from") ?? .distantPast,

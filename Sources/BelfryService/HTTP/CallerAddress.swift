@@ -70,7 +70,7 @@ extension NetworkAddress {
     /// An address in the form that proxies write, with spaces around it and sometimes a port: `192.0.2.1:443`,
     /// `[2001:db8::1]:443`.
     fileprivate init?(hop: Substring) {
-        let text = hop.trimming(while: \.isWhitespace)
+        let text = hop.trimmingSpaces
         if text.first == "[" {
             self.init(String(text.dropFirst().prefix { $0 != "]" }))
         } else if text.count(where: { $0 == ":" }) == 1 {
@@ -78,14 +78,6 @@ extension NetworkAddress {
         } else {
             self.init(String(text))
         }
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(while isOutside: (Character) -> Bool) -> Substring {
-        var text = drop(while: isOutside)
-        while let last = text.last, isOutside(last) { text.removeLast() }
-        return text
     }
 }
 

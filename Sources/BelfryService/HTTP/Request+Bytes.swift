@@ -87,7 +87,8 @@ struct QueryItems: Sendable {
 
     func bool(_ name: String) throws(InvalidInput) -> Bool? {
         guard let text = values[name] else { return nil }
-        guard let bool = Bool(text) else { throw InvalidInput(field: name, "has to be true or false") }
+        // Python writes them with a capital.
+        guard let bool = Bool(text.lowercased()) else { throw InvalidInput(field: name, "has to be true or false") }
         return bool
     }
 }

@@ -152,8 +152,8 @@ extension Request {
 extension Response {
     /// The headers stored with an answer, a line each; the others are set again with each answer.
     fileprivate var keptHeaders: String {
-        headers.filter { [.contentType, .location, .warning].contains($0.name) }.map { "\($0.name): \($0.value)\r\n" }
-            .joined()
+        headers.filter { [.contentType, .eTag, .location, .warning].contains($0.name) }
+            .map { "\($0.name): \($0.value)\r\n" }.joined()
     }
 
     /// A stored answer.
@@ -180,7 +180,7 @@ extension ByteBuffer {
 }
 
 extension ResponseBody {
-    fileprivate consuming func collected() async throws -> ByteBuffer {
+    consuming func collected() async throws -> ByteBuffer {
         let collector = BodyCollector()
         try await write(collector)
         return collector.buffer

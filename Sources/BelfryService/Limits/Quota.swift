@@ -107,7 +107,8 @@ extension QuotaExcess: CustomStringConvertible {
         case .locationGroups: "location groups"
         case .schedules: "waiting schedules"
         case .idempotencyKeys: "Idempotency-Keys of the last 24 hours"
-        case .devices, .topics, .users, .geofences, .locations, .content: quota.rawValue
+        case .topics: "topics and values of device attributes"
+        case .devices, .users, .geofences, .locations, .content: quota.rawValue
         }
     }
 }

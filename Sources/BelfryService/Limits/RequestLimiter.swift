@@ -171,12 +171,12 @@ package final class RequestLimiter: Sendable {
         return caller
     }
 
-    /// A value that the last trusted proxy forwards; nil without such a proxy, and where it sends none.
+    /// A value that the last trusted proxy forwards, in lower case; nil without such a proxy, and where it sends none.
     package func forwarded(_ word: ForwardedWord, of request: Request, _ context: APIContext) -> String? {
         guard let peer = context.peer.flatMap(NetworkAddress.init), options.proxies.contains(peer) else { return nil }
         // What stands further left may be the caller's own.
         return word.name.flatMap { request.headers.value($0) }?.split(separator: ",").last.map { text in
-            String(text.filter { $0 != " " })
+            text.filter { $0 != " " }.lowercased()
         }
     }
 

@@ -68,7 +68,7 @@ struct AccountPages {
     }
 
     @Sendable private func setEmail(_ visit: DashboardRequest) async throws -> PageAnswer {
-        guard visit.maySetEmail else { throw APIError.none("page") }
+        guard visit.maySetEmail else { throw APIError.missing("page") }
         return try await visit.trying(Self.emailForm(visit.person), on: { try await page(visit, email: $0) }) {
             let email = try EmailAddress(visit.form["email"])
             try await Self.check(visit.form.raw("current"), at: "current", visit)
@@ -185,7 +185,7 @@ struct AccountPages {
     @Sendable private func end(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let number = Int64(visit.text("session_id")),
             try await visit.services.people.end(Key(number), of: visit.person, by: visit.author)
-        else { throw APIError.none("session") }
+        else { throw APIError.missing("session") }
         return .redirect(Address.query(Address.path("account"), [("done", "ended")]))
     }
 

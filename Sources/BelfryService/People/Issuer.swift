@@ -177,10 +177,17 @@ final class IssuerClient: Sendable {
         let token = try IDToken(text)
         try await verify(token, provider)
         try token.check(of: issuer, nonce: state.nonce, at: clock.now)
-        guard token.claims["email"] == nil, let address = provider.userInfo,
-            let access = answer["access_token"]?.stringValue
-        else { return token.claims }
-        return try await adding(userInfo: address, access, to: token.claims)
+        let claims = token.claims
+        let hasEmail = claims["email"] != nil
+        let isEnough = hasEmail && (issuer.rules.isEmpty || issuer.rules.contains { $0.matches(claims) })
+        guard !isEnough, let address = provider.userInfo, let access = answer["access_token"]?.stringValue else {
+            return claims
+        }
+        do {
+            return try await adding(userInfo: address, access, to: claims)
+        } catch is SignOnFault where hasEmail {
+            return claims
+        }
     }
 
     private func exchange(_ code: String, _ state: SignOnState, _ provider: Provider) async throws -> JSONValue {
@@ -215,7 +222,7 @@ final class IssuerClient: Sendable {
         }
     }
 
-    /// Issuers that put little into the token have the rest here. Source: OpenID Connect Core 1.0 §5.3.
+    /// Issuers that put little into the token have the rest here, as GitLab has the groups. Source: OpenID Connect Core 1.0 §5.3.
     private func adding(userInfo url: String, _ access: String, to claims: JSONValue) async throws -> JSONValue {
         var request = request(url)
         request.authorization = "Bearer \(access)"

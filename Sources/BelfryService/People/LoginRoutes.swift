@@ -84,11 +84,13 @@ struct LoginRoutes: Sendable {
     // MARK: Login
 
     @Sendable private func showLogin(_ request: Request, _ context: APIContext) async throws -> Response {
-        if let token = Cookie.session.value(in: request), try await services.people.login(token: token) != nil {
-            return .seeOther(Address.path())
+        try await failing(request, context) {
+            if let token = Cookie.session.value(in: request), try await services.people.login(token: token) != nil {
+                return .seeOther(Address.path())
+            }
+            let query = try FormData(urlEncoded: request.uri.query ?? "")
+            return try plain(loginPage(email: "", next: query["next"], problem: ""), request, context)
         }
-        let query = try FormData(urlEncoded: request.uri.query ?? "")
-        return try plain(loginPage(email: "", next: query["next"], problem: ""), request, context)
     }
 
     private func login(

@@ -247,13 +247,15 @@ package struct UnleakedPasswords: PasswordHashing {
     }
 
     package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
+        // Its turn first: a long list is read whole for each password.
+        let hash = try await base.hash(password, for: caller)
         let isLeaked = try await NIOThreadPool.singleton.runIfActive { [leaked] in
             try leaked.contains(password.text)
         }
         guard !isLeaked else {
             throw InvalidInput(field: "password", "stands in a list of passwords that have leaked; take another")
         }
-        return try await base.hash(password, for: caller)
+        return hash
     }
 
     package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {

@@ -220,7 +220,7 @@ struct PeoplePages {
     private func person(_ visit: DashboardRequest) async throws -> Person {
         guard let number = Int64(visit.text("person_id")),
             let person = try await visit.services.store.person(Key(number))
-        else { throw APIError.none("person") }
+        else { throw APIError.missing("person") }
         try visit.require(.administer, on: Permission.Subject(person.bounds), called: "person")
         guard person.key != visit.person.key else {
             throw APIError(.conflict, "That is your own account: ask another administrator to change it")
@@ -274,7 +274,7 @@ struct PeoplePages {
     @Sendable private func withdraw(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let number = Int64(visit.text("link_id")),
             let link = try await visit.services.store.invitation(Key(number))
-        else { throw APIError.none("link") }
+        else { throw APIError.missing("link") }
         try visit.require(.administer, on: Permission.Subject(link.bounds), called: "link")
         let question = visit.question(
             "Withdraw the link for \(link.email?.text ?? "the first operator")?",
@@ -308,7 +308,9 @@ enum Role {
         async throws
         -> [Field]
     {
-        let applications = try await visit.applications().filter { visit.may(.administer, Permission.Subject($0)) }
+        let applications = try await visit.services.store.applications(
+            seenBy: visit.person, limit: applicationsMax + 1
+        ).byName
         var bounds = applications.prefix(applicationsMax).map { choice(of: $0) }
         var isCut = applications.count > applicationsMax
         switch visit.person.bounds {
@@ -391,11 +393,13 @@ enum Role {
         let parts = visit.form["bounds"].split(separator: ":", maxSplits: 1).map(String.init)
         guard parts.count == 2, let uuid = UUID(text: parts[1]) else { return .everything }
         if parts[0] == "tenant" {
-            guard let tenant = try await visit.services.store.tenant(uuid) else { throw APIError.none("tenant or app") }
+            guard let tenant = try await visit.services.store.tenant(uuid) else {
+                throw APIError.missing("tenant or app")
+            }
             return .tenant(tenant.key)
         }
         guard let application = try await visit.services.store.application(uuid) else {
-            throw APIError.none("tenant or app")
+            throw APIError.missing("tenant or app")
         }
         return .application(application.key, of: application.tenantKey)
     }

@@ -39,12 +39,16 @@ extension Store {
         }
     }
 
-    /// Replaces the password, ends all sessions but one, and deletes links for a new password.
+    /// Replaces the password, ends all sessions but one, and deletes links for a new password. Throws `StoreError.conflict` where that one
+    /// has ended: a change that was under way does not open the account again.
     package func setPassword(
         of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
     ) async throws {
         try await write { write in
             try write.change(PersonStatements.setPassword, hash, person, of: "person \(person)")
+            if let session, try write.prepared(SessionStatements.noteUse).run(write.now, session) == 0 {
+                throw StoreError.conflict("this login has ended meanwhile: log in again")
+            }
             try write.prepared(SessionStatements.endOthers).send(person, session ?? Key(0))
             try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person)
         }
@@ -323,8 +327,10 @@ enum PersonStatements {
          WHERE id = $1 AND two_factor_secret IS NOT NULL
         """
 
+    /// Changes nothing where the password has ended since it was proved.
     static let setTwoFactor: SQLText = """
-        UPDATE person /* people.set_two_factor */ SET two_factor_secret = $1, two_factor_step = $2 WHERE id = $3
+        UPDATE person /* people.set_two_factor */ SET two_factor_secret = $1, two_factor_step = $2
+         WHERE id = $3 AND password_hash <> ''
         """
 
     static let removeTwoFactor: SQLText = """

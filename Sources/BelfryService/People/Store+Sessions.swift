@@ -262,6 +262,11 @@ enum InvitationStatements {
         SELECT count(*) /* invitations.count_of_author */ FROM invitation WHERE author_id = $1 AND expires_at_ms > $2
         """
 
+    /// Deletes the links to a tenant or an application that is deleted.
+    static let deleteOfBounds: SQLText = """
+        DELETE FROM invitation /* invitations.delete_of_bounds */ WHERE tenant_id = $1 OR application_id = $2
+        """
+
     /// Scans `invitation_email`.
     static let openOf = select("open_of", where: "email = $1 AND expires_at_ms > $2")
 

@@ -631,7 +631,8 @@ import Testing
         let all = try await server.send(.get, "audit")
         #expect(all.text.contains("app.edit") && all.text.contains("tenant.create"))
         let id = try #require(AdminKey.Text(admin)).id
-        for query in ["app_uuid=\(app)", "key_id=\(id)", "until=\((server.clock.now + .seconds(-1)).text)"] {
+        let until = (server.clock.now + .seconds(-1)).text
+        for query in ["app_uuid=\(app)", "key_id=\(id.uppercased())", "until=\(until)"] {
             let some = try await server.send(.get, "audit?\(query)")
             #expect(some.text.contains("app.edit") && !some.text.contains("tenant.create"), "\(query): \(some)")
         }

@@ -11,6 +11,14 @@ import Testing
             let second = try await fixture.store.create(.named("weather"))
             let android = try await fixture.store.create(.of(fixture.application, kind: .androidFCM))
             #expect(try await fixture.store.applications() == [fixture.application, second])
+            for bounds in [AdminKey.Bounds.everything, .tenant(Tenant.first)] {
+                let page = try await fixture.store.applications(in: bounds, limit: 1)
+                #expect(page == [fixture.application])
+                #expect(try await fixture.store.applications(in: bounds, after: page.last?.key, limit: 1) == [second])
+            }
+            let own = AdminKey.Bounds.application(second.key, of: Tenant.first)
+            #expect(try await fixture.store.applications(in: own, limit: 2) == [second])
+            #expect(try await fixture.store.applications(in: own, after: second.key, limit: 2).isEmpty)
             #expect(try await fixture.store.application(second.uuid) == second)
             #expect(try await fixture.store.application(UUID()) == nil)
             #expect(try await fixture.store.platforms(of: fixture.application.key) == [fixture.platform, android])

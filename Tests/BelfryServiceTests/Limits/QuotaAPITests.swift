@@ -57,5 +57,9 @@ import Testing
                     "setting": .string("quota.topics"),
                 ]))
         #expect(quotas[2]["use"] == .null && quotas[0]["limit"] == .null)
+        let (shares, holder) = (server.services.shares, ShareHolder(application))
+        let leases = try (0..<2).map { _ in try shares.take(.searches, for: holder) }
+        #expect(try await server.send(.get, "apps/\(application.uuid)/quotas").status == 429, "rows are counted")
+        for lease in leases { lease.end() }
     }
 }

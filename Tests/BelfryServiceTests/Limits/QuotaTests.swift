@@ -30,7 +30,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (Quota.topics, "This application has 100,000 topics, which is its quota (quota.topics)"),
+        (
+            Quota.topics,
+            "This application has 100,000 topics and values of device attributes, which is its quota (quota.topics)"
+        ),
         (
             .userDevices,
             "This custom user id has 100,000 devices on this platform, which is its quota (quota.user.devices)"
@@ -49,7 +52,8 @@ import Testing
     @Test func `a refusal of many says how many there would be`() {
         #expect(
             excess(.topics, limit: 1_000, use: 998, adding: 12)
-                == "This application has 998 topics, this would add 12, and its quota is 1,000 (quota.topics)")
+                == "This application has 998 topics and values of device attributes, this would add 12, "
+                + "and its quota is 1,000 (quota.topics)")
         #expect(
             excess(.content, limit: 2_048 << 20, use: 2_047 << 20, adding: 2 << 20)
                 == "This application stores 2,047 MiB of content, its quota is 2,048 MiB (quota.content.mib)")

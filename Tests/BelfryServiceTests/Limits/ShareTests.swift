@@ -116,6 +116,18 @@ import Testing
         #expect(shares.used(of: .searches) == 0)
     }
 
+    @Test func `the dashboard's list of applications counts as a search`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        #expect(try await browser.get("/apps").status == .ok)
+        let person = try await dashboard.person(of: browser)
+        let holder = ShareHolder(application: nil, tenant: nil, key: Key(-person.key.rawValue))
+        let leases = try (0..<2).map { _ in try dashboard.services.shares.take(.searches, for: holder) }
+        #expect(try await browser.get("/apps").status == .tooManyRequests)
+        for lease in leases { lease.end() }
+        #expect(try await browser.get("/apps").status == .ok)
+    }
+
     @Test func `request bodies of one application stay within its share`() async throws {
         let shares = ConcurrencyLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
         let holder = ShareHolder(application: Key(1), tenant: nil)

@@ -130,7 +130,9 @@ import Testing
         ("//evil.example", "/dashboard"), ("/dashboard//evil.example", "/dashboard"), ("/\\evil", "/dashboard"),
         ("/dashboard\\@evil.example", "/dashboard"), ("/dashboardevil", "/dashboard"),
         ("/dashboard/\r\nSet-Cookie: a=b", "/dashboard"), ("javascript:alert(1)", "/dashboard"),
-        ("/dashboard/login?next=/dashboard/login", "/dashboard"),
+        ("/dashboard/login?next=/dashboard/login", "/dashboard"), ("/dashboard/../v1", "/dashboard"),
+        ("/dashboard/%2e%2E/v1", "/dashboard"), ("/dashboard/.%2E/v1", "/dashboard"),
+        ("/dashboard/apps/a/topics/.news", "/dashboard/apps/a/topics/.news"),
     ])
     func `a login leads only to pages of the dashboard`(
         asked: String, gone: String
@@ -139,6 +141,11 @@ import Testing
         _ = try await dashboard.person("ann@a.example")
         let page = try await Self.login(dashboard, "ann@a.example", TestDashboard.password, next: asked)
         #expect(page.location == gone)
+    }
+
+    @Test func `an unreadable query of the login gets a page`() async throws {
+        let page = try await TestDashboard().send(.get, "/dashboard/login?next=%00", [:])
+        #expect(page.status == .badRequest && page.contains("To the login"))
     }
 
     @Test func `a session ends when idle or after its longest time`() async throws {

@@ -38,7 +38,10 @@ import Testing
             #expect(try await store.invitation(tokenHash: [2])?.email?.text == "ada@a.example")
             #expect(try await store.person(root.key)?.email.text == "ada@a.example")
             #expect(try await store.person(EmailAddress("root@a.example")) == nil)
+            try await store.create(try NewInvitation.sample(3, "late@a.example", .appAdmin, bounds, until: end))
             try await store.delete(app.key, force: true)
+            #expect(try await store.invitation(tokenHash: [3]) == nil, "nothing is left that it leads to")
+            #expect(try await store.invitation(tokenHash: [1]) != nil)
             #expect(try await store.person(own.key)?.disabledAt == fixture.clock.now)
             #expect(try await store.person(root.key)?.disabledAt == nil)
         }
@@ -63,6 +66,9 @@ import Testing
             let third = try await store.begin(.sample(person, 3))
             try await store.setPassword(of: person.key, to: "new", keeping: third.key)
             #expect(try await store.session(tokenHash: [2]) == nil)
+            await #expect(throws: StoreError.self, "a change that began before its session ended") {
+                try await store.setPassword(of: person.key, to: "late", keeping: second.key)
+            }
             #expect(try await store.session(tokenHash: [3])?.person.passwordHash == "new")
             try await store.setDisabled(true, person.key)
             #expect(try await store.session(tokenHash: [3]) == nil)
@@ -416,6 +422,9 @@ import Testing
             let wider = try SignOn.Role(.operator, .everything)
             #expect(try await store.signOn(try signOn(email, wider)).role == wider)
             #expect(try await !isOpen(1))
+            await #expect(throws: StoreError.self, "a second factor whose password has ended") {
+                try await store.setTwoFactor(of: made.key, to: Sealed(bytes: [1]), lastStep: 1, recoveryCodeHashes: [])
+            }
             // The same where the issuer raises somebody whom it knows; a role that is no wider ends nothing.
             #expect(try await store.signOn(try signOn(email, role)).role == role)
             try await wayIn(2)

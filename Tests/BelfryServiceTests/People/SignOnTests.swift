@@ -386,6 +386,11 @@ import Testing
         }
         #expect(try await Self.login(try Self.dashboard(issuer)).status == .seeOther)
         #expect(issuer.asked.last?.authorization == "Bearer access")
+        issuer.set { state in
+            state.removed = ["groups"]
+            state.userInfo = .object(["sub": .string("subject-1"), "groups": .strings(["ops"])])
+        }
+        #expect(try await Self.login(try Self.dashboard(issuer)).status == .seeOther, "the groups alone")
         issuer.set { $0.userInfo = .object(["sub": .string("subject-2"), "groups": .strings(["ops"])]) }
         #expect(try await Self.login(try Self.dashboard(issuer)).status == .unauthorized)
     }

@@ -133,6 +133,7 @@ import Testing
         Plan(PlatformDeletionStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
         Plan(AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
         Plan(AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),
+        Plan(ApplicationStatements.ofTenant, "USING INDEX application_tenant (tenant_id=? AND rowid>?)"),
         Plan(AuditStatements.ofTenant, "USING INDEX audit_tenant (tenant_id=? AND rowid<?)"),
         Plan(AuditStatements.ofApplication, "USING INDEX audit_application (application_id=? AND rowid<?)"),
         Plan(LocationStatements.listed, "USING INDEX location_application (application_id=? AND rowid>?)"),
