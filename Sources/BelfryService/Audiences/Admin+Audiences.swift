@@ -16,8 +16,7 @@ extension Admin {
         /// Counts exactly for a second, then estimates.
         private func count(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: AudienceBody.self)
-            let target = try body.target()
-            let draft = try await factory.pushes.audience(of: target, for: application.key)
+            let (target, draft) = try await audience(of: body, application)
             let deadline = ContinuousClock.now + (body.isEstimated ? .zero : .seconds(1))
             let sizes = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.size(of: draft, by: deadline)
@@ -28,8 +27,7 @@ extension Admin {
         /// The first devices, by their keys.
         private func sample(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: AudienceBody.self)
-            let target = try body.target()
-            let draft = try await factory.pushes.audience(of: target, for: application.key)
+            let (target, draft) = try await audience(of: body, application)
             let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.sample(of: draft, atMost: body.limit)
             }
@@ -40,12 +38,23 @@ extension Admin {
                 json.string("where", target.expression?.text)
             }
         }
+
+        private func audience(
+            of body: AudienceBody, _ application: Application
+        ) async throws -> (Target, AudienceDraft) {
+            let target = try body.target()
+            do {
+                return (target, try await factory.pushes.audience(of: target, for: application.key))
+            } catch let fault as InvalidInput where body.named == nil {
+                throw fault.renamed(["target.where": "where"])
+            }
+        }
     }
 
     private struct AudienceBody: Body {
         static let fields = ["where", "target", "estimate", "limit"]
         private var expression: AudienceExpression?
-        private var named: TargetBody?
+        private(set) var named: TargetBody?
         private(set) var isEstimated = false
         private(set) var limit = 10
 

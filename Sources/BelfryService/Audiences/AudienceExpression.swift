@@ -308,8 +308,8 @@ enum AudienceReader {
             let ids = try values.map { (value) throws(InvalidInput) in try value.asName(field: field) }
             return .users(ids.withoutRepeats)
         case "platform":
-            return .platforms(
-                try values.map { (value) throws(InvalidInput) in try PlatformKind(value, field: field) })
+            let kinds = try values.map { (value) throws(InvalidInput) in try PlatformKind(value, field: field) }
+            return .platforms(kinds.withoutRepeats)
         case "geofence":
             let keys = try values.map { (value) throws(InvalidInput) -> Key<Geofence> in
                 guard let id = Int64(value), id > 0 else {
@@ -332,7 +332,8 @@ enum AudienceReader {
 
     private static func texts(_ value: JSONValue, _ field: String) throws(InvalidInput) -> [String] {
         if let text = value.stringValue { return [text] }
-        guard case .array(let elements) = value, !elements.isEmpty else {
+        guard value != .array([]) else { throw InvalidInput(field: field, "is empty") }
+        guard case .array = value else {
             throw InvalidInput(field: field, "has to be a string or a list of strings, it is \(value.typeName)")
         }
         return try value.strings(field)
@@ -344,7 +345,10 @@ enum AudienceReader {
     ) throws(InvalidInput) -> AudienceExpression {
         guard case .object(let members) = value else {
             guard !property.isTime else { throw InvalidInput(field: field, #"has to be such as {"within": "P30D"}"#) }
-            return .term(.property(property, .equals(try values(texts(value, field), of: property, field))))
+            let values = try texts(value, field).map { (text) throws(InvalidInput) in
+                try Self.value(.string(text), of: property, field)
+            }
+            return .term(.property(property, .equals(values)))
         }
         return try tests(of: property, Array(members), field)
     }
@@ -374,15 +378,13 @@ enum AudienceReader {
             guard !property.isTime || !["=", "!=", "in"].contains(word) else {
                 throw InvalidInput(field: own, "is no test of a time; they are <, <=, >, >= and within")
             }
-            if word == "in" || word == "=" || word == "!=", case .array(let elements) = value {
-                guard !elements.isEmpty else { throw InvalidInput(field: own, "is empty") }
-                var values: [UserAttribute] = []
-                for element in elements { values.append(try Self.value(element, of: property, own)) }
-                found.append(test(word, property, values))
-                continue
-            }
             switch word {
-            case "=", "!=", "in": found.append(test(word, property, [try Self.value(value, of: property, own)]))
+            case "=", "!=", "in":
+                let written = if case .array(let elements) = value { elements } else { [value] }
+                guard !written.isEmpty else { throw InvalidInput(field: own, "is empty") }
+                let values = try written.map { (each) throws(InvalidInput) in try Self.value(each, of: property, own) }
+                let term = AudienceExpression.term(.property(property, .equals(values)))
+                found.append(word == "!=" ? .not(term) : term)
             case "exists":
                 guard case .bool(let flag) = value else { throw InvalidInput(field: own, "has to be true or false") }
                 try checkExists(property, own)
@@ -407,13 +409,6 @@ enum AudienceReader {
         return found.count == 1 ? first : .all(found)
     }
 
-    private static func test(_ word: String, _ property: DeviceProperty, _ values: [UserAttribute])
-        -> AudienceExpression
-    {
-        let term = AudienceExpression.term(.property(property, .equals(values)))
-        return word == "!=" ? .not(term) : term
-    }
-
     static func checkExists(_ property: DeviceProperty, _ field: String) throws(InvalidInput) {
         guard property != .lastSeen else { throw InvalidInput(field: field, "always holds: every device was seen") }
     }
@@ -421,12 +416,6 @@ enum AudienceReader {
     static func span(_ text: String, of property: DeviceProperty, _ field: String) throws(InvalidInput) -> TimeSpan {
         guard property.isTime else { throw InvalidInput(field: field, "goes with created and last_seen alone") }
         return try TimeSpan(text, field: field)
-    }
-
-    private static func values(
-        _ texts: [String], of property: DeviceProperty, _ field: String
-    ) throws(InvalidInput) -> [UserAttribute] {
-        try texts.map { (text) throws(InvalidInput) in try value(.string(text), of: property, field) }
     }
 
     /// A value of the type that the property has.
@@ -444,12 +433,7 @@ enum AudienceReader {
         default:
             let text = try value.demandText(field)
             // Whatever is stored can be read back: a label begins with a control character, a name has none.
-            let name = try text.asName(field: field)
-            guard name.utf8.count <= Registration.aboutBytesMax else {
-                throw InvalidInput(
-                    field: field, "is \(name.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
-            }
-            return .text(name)
+            return .text(try text.asName(field: field, bytesMax: Registration.aboutBytesMax))
         }
     }
 
@@ -513,32 +497,22 @@ extension AudienceTerm {
     }
 
     private static func json(_ property: DeviceProperty, _ test: PropertyTest) -> JSONObject {
+        // Where the property has times alone, they are texts.
+        func written(_ value: UserAttribute) -> JSONValue { property.isTime ? .string(value.text) : value.json }
         let member: JSONObject.Member
         let isPlain: Bool = if case .equals = test { true } else { false }
         switch test {
-        case .equals(let values):
-            let isOne = values.count == 1
-            member = (isOne ? "=" : "in", .oneOrMany(values.map(\.flatJSON)))
-        case .compare(let comparison, let value): member = (comparison.rawValue, value.flatJSON)
+        case .equals(let values): member = (values.count == 1 ? "=" : "in", .oneOrMany(values.map(written)))
+        case .compare(let comparison, let value): member = (comparison.rawValue, written(value))
         case .within(let span): member = ("within", .string(span.text))
         case .exists: member = ("exists", .bool(true))
         }
         switch property {
         case .attribute(let name), .userAttribute(let name):
-            var value = member.value
-            if case .equals(let values) = test { value = .oneOrMany(values.map(\.json)) }
-            if case .compare(_, let compared) = test { value = compared.json }
-            return JSONObject([(property.word, .string(name)), (member.key, value)])
+            return JSONObject([(property.word, .string(name)), member])
         default:
             return JSONObject([(property.word, isPlain ? member.value : .object(JSONObject([member])))])
         }
-    }
-}
-
-extension UserAttribute {
-    /// The value of a property whose type is known: a time is a text.
-    fileprivate var flatJSON: JSONValue {
-        if case .time(let time) = self { .string(time.text) } else { json }
     }
 }
 

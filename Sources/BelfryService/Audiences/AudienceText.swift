@@ -139,11 +139,11 @@ extension DeviceProperty {
 
 extension String {
     fileprivate var quoted: String {
-        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        "\"" + unicodeScalars.map { $0 == "\\" || $0 == "\"" ? "\\\($0)" : String($0) }.joined() + "\""
     }
 
     fileprivate var quotedIfNeeded: String {
-        isEmpty || self == "*" || utf8.contains(where: { !AudienceTextParser.isBare($0) }) ? quoted : self
+        isEmpty || self == "*" || !unicodeScalars.allSatisfy(AudienceTextParser.isBare) ? quoted : self
     }
 }
 
@@ -154,10 +154,23 @@ private struct AudienceTextParser {
     private let field: String
     private var terms = 0
 
-    init(_ text: String, field: String) { (bytes, self.field) = (Array(text.utf8), field) }
+    /// Blanks of every kind separate, also those that word processors write; between quotation marks they are kept.
+    init(_ text: String, field: String) {
+        var (scalars, isQuoted, isEscaped) = (String.UnicodeScalarView(), false, false)
+        for scalar in text.unicodeScalars {
+            if scalar == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && !isEscaped && scalar == "\\"
+            scalars.append(!isQuoted && scalar.properties.isWhitespace ? " " : scalar)
+        }
+        (bytes, self.field) = (Array(String(scalars).utf8), field)
+    }
 
     /// Bytes of a word without quotes.
     static func isBare(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F && !"(),\":<>=!".utf8.contains(byte) }
+
+    static func isBare(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.isASCII ? isBare(UInt8(scalar.value)) : !scalar.properties.isWhitespace
+    }
 
     mutating func end() throws(InvalidInput) {
         skipSpace()
@@ -216,16 +229,12 @@ private struct AudienceTextParser {
         let name = try word()
         if name == "everyone" { return .term(.everyone) }
         if name == "imported" { return .term(.imported) }
-        let property: DeviceProperty?
-        if name == "attr." || name == "user.", position < bytes.count, bytes[position] == UInt8(ascii: "\"") {
-            let own = try AttributeRules.name(try quoted(), field: field)
-            property = name == "attr." ? .attribute(own) : .userAttribute(own)
-        } else if name.hasPrefix("attr.") {
-            property = .attribute(try AttributeRules.name(String(name.dropFirst(5)), field: field))
-        } else if name.hasPrefix("user.") {
-            property = .userAttribute(try AttributeRules.name(String(name.dropFirst(5)), field: field))
-        } else {
-            property = DeviceProperty.textWords.first { $0.0 == name }?.1
+        var property = DeviceProperty.textWords.first { $0.0 == name }?.1
+        let (prefix, rest) = (String(name.unicodeScalars.prefix(5)), String(name.unicodeScalars.dropFirst(5)))
+        if prefix == "attr." || prefix == "user." {
+            let isQuoted = rest.isEmpty && position < bytes.count && bytes[position] == UInt8(ascii: "\"")
+            let own = try AttributeRules.name(isQuoted ? quoted() : rest, field: field)
+            property = prefix == "attr." ? .attribute(own) : .userAttribute(own)
         }
         if let property { return try test(of: property) }
         guard Self.named.contains(name) else {
@@ -256,25 +265,25 @@ private struct AudienceTextParser {
         }
         let isNot = take("!=")
         guard isNot || take(":") || take("=") else { throw fault("\(property.text) has no value") }
+        func term(of test: PropertyTest) -> AudienceExpression {
+            let term = AudienceExpression.term(.property(property, test))
+            return isNot ? .not(term) : term
+        }
         let written = try values()
         if written.count == 1, !written[0].isQuoted {
             if written[0].text == "*" {
                 try AudienceReader.checkExists(property, field)
-                let term = AudienceExpression.term(.property(property, .exists))
-                return isNot ? .not(term) : term
+                return term(of: .exists)
             }
             if property.isTime {
-                let span = try AudienceReader.span(written[0].text, of: property, field)
-                return isNot
-                    ? .not(.term(.property(property, .within(span)))) : .term(.property(property, .within(span)))
+                return term(of: .within(try AudienceReader.span(written[0].text, of: property, field)))
             }
         }
         guard !property.isTime else {
             throw fault("`\(property.text)` takes a time span, such as \(property.text):P30D")
         }
         let values = try written.map { (each) throws(InvalidInput) in try value(each, of: property) }
-        let term = AudienceExpression.term(.property(property, .equals(values)))
-        return isNot ? .not(term) : term
+        return term(of: .equals(values))
     }
 
     private func value(_ written: Written, of property: DeviceProperty) throws(InvalidInput) -> UserAttribute {

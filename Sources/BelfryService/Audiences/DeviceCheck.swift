@@ -121,7 +121,9 @@ extension CheckedDevice {
         case .osVersion: about.osVersion.map { .text($0) }
         case .lastSeen: .time(registeredAt)
         case .created: createdAt.map { .time($0) }
-        case .userAttribute(let name): user.attributes[name]
+        // Expressions have texts without the blanks around them.
+        case .userAttribute(let name):
+            if case .text(let text)? = user.attributes[name] { .text(text.asName) } else { user.attributes[name] }
         case .userTimeZone: user.timeZone.map { .text($0.asName) }
         // They have lists.
         case .language, .timeZone, .country, .appVersion, .attribute: nil

@@ -116,8 +116,9 @@ extension UserAttribute {
     }
 
     fileprivate init?(ordered text: Substring) {
-        let rest = text.dropFirst()
-        guard let type = text.first else { return nil }
+        // By scalars: an accent at the start of a value is one character with the type before it.
+        let rest = Substring(text.unicodeScalars.dropFirst())
+        guard let type = text.unicodeScalars.first else { return nil }
         if type == "x" {
             self = .text(String(rest))
             return
@@ -260,12 +261,7 @@ package struct DeviceProfile: Sendable, Hashable {
 
     private static func checked(_ text: String?, _ field: String) throws(InvalidInput) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        let name = try text.asName(field: field)
-        guard name.utf8.count <= AttributeRules.textBytesMax else {
-            throw InvalidInput(
-                field: field, "is \(name.utf8.count) bytes, the limit is \(AttributeRules.textBytesMax)")
-        }
-        return name
+        return try text.asName(field: field, bytesMax: AttributeRules.textBytesMax)
     }
 
     /// Reads the member `attributes` of a registration: values by name, a list for a set, null or an empty text to remove one.
@@ -370,10 +366,6 @@ enum AttributeRules {
 
     static func value(_ value: UserAttribute, field: String) throws(InvalidInput) -> UserAttribute {
         guard case .text(let text) = value else { return value }
-        let name = try text.asName(field: field)
-        guard name.utf8.count <= textBytesMax else {
-            throw InvalidInput(field: field, "is \(name.utf8.count) bytes, the limit is \(textBytesMax)")
-        }
-        return .text(name)
+        return .text(try text.asName(field: field, bytesMax: textBytesMax))
     }
 }

@@ -17,6 +17,8 @@ extension Segment {
 extension AudienceExpression: VersionedContents {
     package static let statements = VersionedStatements("segment", of: "expression", others: ["point"])
     package static var savedMax: Int { 1_000 }
+    /// The limit on the JSON of a segment: all of an application's are read together.
+    static var savedBytesMax: Int { 1 << 16 }
 
     package var versionText: String { json.storedText }
 
@@ -199,9 +201,9 @@ extension Store {
     ) async throws -> [Schedule] {
         var (found, after): ([Schedule], Schedule?) = ([], nil)
         while found.count < limit {
-            let page = try await schedules(of: application, after: after, limit: 500)
+            let page = try await schedules(of: application, after: after, limit: 50)
             found += page.filter(isMeant)
-            guard page.count == 500 else { break }
+            guard page.count == 50 else { break }
             after = page.last
         }
         return Array(found.prefix(limit))

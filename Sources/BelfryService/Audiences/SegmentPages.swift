@@ -262,7 +262,7 @@ struct SegmentPages {
                         [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
                         [.text(found.platform.name)], [.text(device.customUserID ?? "")],
                         [.text([device.about.os, device.about.osVersion].compactMap(\.self).joined(separator: " "))],
-                        [.time(device.registeredAt)],
+                        [.time(device.lastSeenAt)],
                     ]
                 }, empty: "No devices match now.")
         }

@@ -66,11 +66,12 @@ package struct SegmentService: Sendable {
         return users
     }
 
-    /// Throws where the expression names a segment or campaign that there is not, and where its segment, or one that leads to it, could not
-    /// be used then.
+    /// Throws where the expression is too large or names a segment or campaign that there is not, and where its segment, or one that leads
+    /// to it, could not be used then.
     private func check(
         _ expression: AudienceExpression, under name: String, of application: Application
     ) async throws {
+        try expression.json.checkStored("where", bytesMax: AudienceExpression.savedBytesMax)
         let segments = try await store.segments(of: application.key).map { ($0.name, $0.expression) }
         let present = Dictionary(segments) { $1 }
         let changed = present.merging([name: expression]) { $1 }

@@ -42,7 +42,7 @@ package struct Target: Sendable, Hashable {
         }
         self.topics = try Topic.normalized(topics, field: "target.topics")
         self.customUserIDs = try Self.names(customUserIDs, field: "target.custom_user_ids")
-        self.platforms = platforms
+        self.platforms = platforms?.withoutRepeats
     }
 
     package init(_ expression: AudienceExpression, isInteractiveOnly: Bool = false, fixesSegments: Bool = false) {

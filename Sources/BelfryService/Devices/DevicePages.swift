@@ -48,7 +48,7 @@ struct DevicePages {
             let more = [("after", visit.query["after"]), ("longer", "yes")]
             page.actions = [Link("Search for longer", Self.address(visit, application, more))]
         }
-        return .page(page)
+        return .page(page.saying(visit, ["erased": "Erased."]))
     }
 
     /// The most rows of a file, and how many are in memory at a time. More devices are read by the admin API, page by page.
@@ -88,7 +88,7 @@ struct DevicePages {
         let cells = [
             device.uuid.lowercased, platform, device.shownAlias ?? "", device.customUserID ?? "",
             about.manufacturer ?? "", about.model ?? "", about.os ?? "", about.osVersion ?? "",
-            device.isActive ? "yes" : "no", device.topics.joined(separator: " "), device.lastSeenAt?.text ?? "",
+            device.isActive ? "yes" : "no", ListedNames.write(device.topics, with: ", "), device.lastSeenAt?.text ?? "",
         ]
         return cells.map(\.csvCell).joined(separator: ",") + "\r\n"
     }
@@ -274,14 +274,13 @@ struct DevicePages {
     @Sendable private func edit(
         _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
-        try await visit.trying(
-            try await editForm(visit, device, platform, application),
-            on: { try await page(visit, device, platform, application, edit: $0) }
-        ) {
-            let (user, old) = (visit.form["custom_user_id"], Set(device.topics))
+        let form = try await editForm(visit, device, platform, application)
+        return try await visit.trying(form, on: { try await page(visit, device, platform, application, edit: $0) }) {
+            try visit.form.checkZone(shownBy: form)
+            let old = Set(device.topics)
             let topics = Set(try Topic.normalized(visit.form.list("topics"), field: "topics"))
             let change = DeviceChange(
-                alias: visit.form["device_alias"], customUserID: user.isEmpty ? .clear : .set(user),
+                alias: visit.form["device_alias"], customUserID: try .user(visit.form["custom_user_id"]),
                 topics: .change(subscribe: topics.subtracting(old), unsubscribe: old.subtracting(topics)),
                 detail: try DeviceDetail.Change(told: visit.form["language"], timeZone: visit.form["time_zone"]))
             _ = try await visit.services.admin.update(device, on: platform, of: application, change, by: visit.author)

@@ -93,7 +93,8 @@ package struct WebOrigin: Sendable, Hashable {
                 "is '\(written.prefix(Self.bytesMax))', it has to be https://host or https://host:port without a path, "
                     + "or http:// with localhost, 127.0.0.1 or [::1]")
         }
-        self.text = text.hasSuffix(":443") && text.hasPrefix("https") ? String(text.dropLast(4)) : text
+        let port = text.hasPrefix("https") ? ":443" : ":80"
+        self.text = text.hasSuffix(port) ? String(text.dropLast(port.utf8.count)) : text
     }
 
     private static func authority(of text: String) -> Substring? {

@@ -131,21 +131,13 @@ extension Store {
         }
     }
 
-    /// Removes the traces of a user from inactive devices: the custom user id, the alias, language and time zone.
+    /// Removes from inactive devices what tells of their user: the id, alias, language, time zone, topics and attributes.
     package func forgetUser(of devices: [Key<Device>]) async throws {
         try await write { session in
             let keys = SQLKeys(devices)
             try session.prepared(UserStatements.noteStale).send(keys)
-            try session.prepared(UserStatements.forget).send(keys)
             // An inactive device is in no list.
-            for row in try session.db.prepared(DirectoryStatements.byKeys).all(keys, as: DeviceRow.init)
-            where row.reach == .inactive {
-                let labels = Set(
-                    try session.db.topics(row.topics).filter { DeviceLabel.isLabel($0.name) }.map(\.key.rawValue))
-                guard !labels.isEmpty else { continue }
-                let topics = row.topics.filter { !labels.contains($0) }
-                try session.prepared(SubscriberStatements.setTopics).send(TopicList.encode(topics), row.key)
-            }
+            try session.prepared(UserStatements.forget).send(keys, TopicList.encode([]))
             try session.prepared(UserStatements.forgetDetails).send(keys)
         }
     }
@@ -297,7 +289,7 @@ enum UserStatements {
         """
 
     static let forget: SQLText = """
-        UPDATE device /* users.forget */ SET custom_user_id = NULL, alias = NULL
+        UPDATE device /* users.forget */ SET custom_user_id = NULL, alias = NULL, topics = $2
          WHERE id \(among: "$1") AND reach = 0
         """
 }

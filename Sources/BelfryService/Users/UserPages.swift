@@ -107,7 +107,7 @@ extension UserPages {
     private func story(
         _ id: String, _ visit: DashboardRequest, _ application: Application, isWhole: Bool = false
     ) async throws -> UserDetails {
-        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
+        guard let user = try await users.user(id, of: application) else { throw APIError.missing("user") }
         let store = visit.services.store
         let devices = try await users.devices(of: id, of: application)
         let shown = devices.prefix(isWhole ? devices.count : Self.timelineDevices).map(\.0)
@@ -202,7 +202,7 @@ extension UserPages {
                             [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
                             [.text(platform.name)], [.text(device.about.model ?? "")],
                             [.text(device.about.osVersion ?? "")],
-                            [.time(device.registeredAt)],
+                            [.time(device.lastSeenAt)],
                         ]
                     }, empty: "No active device names this user.")
             }
@@ -242,10 +242,10 @@ extension UserPages {
 
     @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.form.raw("id")
-        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
-        return try await visit.trying(
-            Self.profileForm(user, application), on: { try await page(id, visit, application, profile: $0) }
-        ) {
+        guard let user = try await users.user(id, of: application) else { throw APIError.missing("user") }
+        let form = Self.profileForm(user, application)
+        return try await visit.trying(form, on: { try await page(id, visit, application, profile: $0) }) {
+            try visit.form.checkZone(shownBy: form)
             guard case .object(let members) = try JSONValue(json: visit.form["attributes"].utf8, field: "attributes")
             else { throw InvalidInput(field: "attributes", "has to be a JSON object") }
             let wanted = try [String: UserAttribute](json: members)
@@ -358,7 +358,7 @@ extension UserPages {
             "token": .text(device.token?.text(for: platform.kind)), "alias": .text(about.alias),
             "manufacturer": .text(about.manufacturer), "model": .text(about.model), "os": .text(about.os),
             "os_version": .text(about.osVersion), "topics": .strings(device.topics),
-            "registered_at": .string(device.registeredAt.text), "language": .text(known?.detail?.language),
+            "registered_at": .text(device.lastSeenAt?.text), "language": .text(known?.detail?.language),
             "time_zone": .text(known?.detail?.timeZone), "country": .text(known?.profile.country),
             "app_version": .text(known?.profile.appVersion),
             "attributes": .object(known?.profile.attributesJSON ?? [:]),

@@ -83,7 +83,7 @@ package struct UserService: Sendable {
     package func merge(
         _ id: String, into other: String, of application: Application, by author: AuditAuthor
     ) async throws -> User {
-        let (id, other) = (id.asName, try User.checked(id: other))
+        let (id, other) = (id.asName, try User.checked(id: other, field: "into"))
         guard id != other else { throw InvalidInput(field: "into", "is the user itself") }
         guard let user = try await user(id, of: application) else { throw StoreError.unknown("such user") }
         let platforms = try await store.platforms(of: application.key).map(\.key)

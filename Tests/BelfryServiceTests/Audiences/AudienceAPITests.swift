@@ -72,6 +72,31 @@ import Testing
         #expect(refused.status == 400 && refused.message?.contains("attributes") == true, "\(refused)")
     }
 
+    @Test func `blanks around a user's attribute do not count`() async throws {
+        let server = try await TestAdminServer()
+        let here = try await server.resources("here")
+        let path = "apps/\(here.application.uuid.lowercased)"
+        try await register(#"\#(token(1)),"custom_user_id":"kim""#, here, server)
+        #expect(try await server.send(.patch, "\(path)/users/kim", #"{"attributes":{"plan":"gold "}}"#).status == 200)
+        for (text, devices) in [("user:kim user.plan:gold", 1), ("user:kim -user.plan:gold", 0)] as [(String, Int64)] {
+            let count = try await server.send(.post, "\(path)/audience/count", #"{"where":"\#(text)"}"#)
+            #expect(count["devices"] == .integer(devices), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["count", "sample"])
+    func `an unknown segment is named by its field`(question: String) async throws {
+        let server = try await TestAdminServer()
+        let here = try await server.resources("here")
+        let path = "apps/\(here.application.uuid.lowercased)/audience/\(question)"
+        for (body, field) in [
+            (#"{"where":"segment:none"}"#, "where"), (#"{"target":{"where":"segment:none"}}"#, "target.where"),
+        ] {
+            let refused = try await server.send(.post, path, body)
+            #expect(refused.message?.hasPrefix("\(field) names the segment 'none'") == true, "\(refused)")
+        }
+    }
+
     @Test func `a change that breaks another segment is refused`() async throws {
         let server = try await TestAdminServer()
         let here = try await server.resources("here")
@@ -100,6 +125,9 @@ import Testing
         #expect(try await send(.post, "segments", #"{"name":"a","where":"topic:news"}"#).status == 409)
         #expect(try await send(.post, "segments", #"{"name":"b","where":"segment:a or imported"}"#).status == 201)
         #expect(try await send(.post, "segments", #"{"name":"c","where":"segment:nobody"}"#).status == 400)
+        let users = (0..<1_024).map { "\"\($0)-\(String(repeating: "u", count: 60))\"" }.joined(separator: ",")
+        let large = try await send(.post, "segments", #"{"name":"c","where":{"user":[\#(users)]}}"#)
+        #expect(large.status == 400 && large.message?.contains("the limit is 65536") == true, "\(large)")
         #expect(try await send(.patch, "segments/a", #"{"where":"segment:b"}"#).status == 400)
         let renamed = try await send(.patch, "segments/a", #"{"name":"b","where":"topic:news"}"#)
         #expect(renamed.status == 400 && renamed.message == "name stays: make another segment", "\(renamed)")

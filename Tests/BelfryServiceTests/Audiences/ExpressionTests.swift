@@ -42,7 +42,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"all":[]}"#, "where.all is empty"), (#"{"topics":["a"]}"#, "topics"), (#"{"topic":""}"#, "empty"),
-        (#"{"topic":"a","user":"b"}"#, "combine terms"), (#"{"app_version":{">=":"x"}}"#, "begins with a number"),
+        (#"{"topic":[]}"#, "where.topic is empty"), (#"{"topic":"a","user":"b"}"#, "combine terms"),
+        (#"{"app_version":{">=":"x"}}"#, "begins with a number"),
         (#"{"last_seen":{"within":"P1M"}}"#, "time span"), (#"{"country":{">":"A"}}"#, "by order"),
         (#"{"attribute":"a"}"#, "nothing"), (#"{"attribute":"a","~":1}"#, "~"),
         (#"{"platform":"ihpone"}"#, "has to be one of"),
@@ -70,6 +71,27 @@ import Testing
         let expression = try AudienceExpression(text: text, field: "where")
         #expect(expression.text == text)
         #expect(try AudienceExpression(json: expression.json, field: "where") == expression)
+    }
+
+    @Test(arguments: ["\u{301}x", "a\"\u{301}", "\\\u{301}", "neu\u{A0}ulm", "a\u{2003}b"])
+    func `any name prints itself in both forms`(name: String) throws {
+        let plan = AudienceExpression.term(.property(.attribute(name), .equals([.text(name)])))
+        let user = AudienceExpression.term(.property(.userAttribute(name), .exists))
+        let expression = AudienceExpression.all([.term(.topics([name])), plan, user])
+        #expect(try AudienceExpression(text: expression.text, field: "where") == expression, "\(expression.text)")
+        #expect(try AudienceExpression(json: expression.json, field: "where") == expression)
+    }
+
+    @Test(arguments: ["\u{A0}", "\u{2003}", "\u{3000}", "\t\u{202F} "])
+    func `blanks of any kind separate terms`(blank: String) throws {
+        let text = "-topic:news\(blank)-topic:\"a\u{A0}\\\"b\"\(blank)imported"
+        let topics = ["news", "a\u{A0}\"b"].map { AudienceExpression.not(.term(.topics([$0]))) }
+        #expect(try AudienceExpression(text: text, field: "where") == .all(topics + [.term(.imported)]))
+    }
+
+    @Test func `a platform that is named again is one`() throws {
+        #expect(try read(#"{"platform":["ios","web","ios"]}"#) == .term(.platforms([.ios, .web])))
+        #expect(try Target(platforms: [.ios, .web, .ios]).platforms == [.ios, .web])
     }
 
     @Test func `depth, terms and values have limits`() {
@@ -173,7 +195,7 @@ import Testing
         profile.appVersion = "5.10.1-rc"
         profile.country = "AT"
         profile.attributes = [
-            "plan": [.text("Pro \"x\"")], "age": [.number(-3.5)], "paid": [.flag(true)],
+            "plan": [.text("Pro \"x\"")], "accent": [.text("\u{301}x")], "age": [.number(-3.5)], "paid": [.flag(true)],
             "since": [.time(Instant(milliseconds: -1))],
         ]
         let labels = profile.labels(DeviceDetail.Change(language: "de-AT"))

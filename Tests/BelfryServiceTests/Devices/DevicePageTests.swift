@@ -28,6 +28,10 @@ import Testing
         ]
         let wrong = try await browser.post(path, fields.filter { $0.0 != "language" } + [("language", "no language")])
         #expect(wrong.status == .unprocessableContent && wrong.contains("value=\"Kitchen\""))
+        let long = [("custom_user_id", String(repeating: "u", count: 256))]
+        #expect(try await browser.post(path, long + fields).contains("is 256 characters, the limit is 255"))
+        let nowhere = try await browser.post(path, fields.filter { $0.0 != "time_zone" } + [("time_zone", "Vienna")])
+        #expect(nowhere.status == .unprocessableContent && nowhere.contains("it has to be a time zone"))
         #expect(try await browser.post(path, fields + [seen]).location.hasSuffix("?done=saved"))
         let (store, platform) = (dashboard.store, contents.platform.key)
         let device = try #require(try await store.device(contents.device.uuid, on: platform))
@@ -60,7 +64,7 @@ import Testing
             let registration = try Registration(
                 token: DeviceToken(bytes: Array(repeating: UInt8(100 + number), count: 32)),
                 about: Device.About(alias: number == 1 ? "=1+1, \"x\"" : "phone \(number)"), customUserID: .keep,
-                topics: .replace(number == 3 ? [] : ["news"]))
+                topics: .replace(number == 3 ? [] : number == 2 ? ["news"] : ["news", "a b", "c, d"]))
             _ = try await dashboard.store.register(registration, as: nil, on: contents.platform)
         }
         #expect(try await browser.get("\(app)/devices?topic=news").contains("devices.csv?topic=news"))
@@ -70,6 +74,7 @@ import Testing
         let lines = all.text.split(separator: "\r\n")
         #expect(lines.count == 5 && lines[0].hasPrefix("device_uuid,platform,alias,user,"))
         #expect(lines.contains { $0.hasPrefix("\"\(contents.device.uuid.lowercased)\"") && $0.contains(",\"dairy\",") })
+        #expect(all.contains(#","a b, ""c, d"", news","#), "names of topics stay apart")
         #expect(all.contains("\"\"x\"\"") && !all.contains("\"=1+1"), "no formula to a spreadsheet")
         #expect(try await browser.get("\(app)/devices.csv?topic=news").text.split(separator: "\r\n").count == 3)
         #expect(try await browser.get("\(app)/devices.csv?seen_from=x").status == .badRequest)

@@ -131,6 +131,25 @@ import Testing
         #expect(try await rig.store.webPushEndpoints(of: device).count == 1)
     }
 
+    @Test func `a page keeps its endpoint until that is revoked`() async throws {
+        let rig = try await WebRig()
+        try await rig.store.edit(rig.platform.applicationKey, ApplicationEdit(webPush: .on))
+        let uuid = try await rig.register("a")
+        let body = #"{"subscription":\#(WebRig.subscription("a")),"device_uuid":"\#(uuid)""#
+        let path = try #require(try await rig.send(.post, "/endpoints", body + "}")["path"]?.stringValue)
+        let known = #","path":"\#(path)"}"#
+        let kept = try await rig.send(.post, "/endpoints", body + known)
+        #expect(kept.status == 200 && kept["path"] == .string(path), "\(kept)")
+        let other = try await rig.register("b")
+        let strange = #"{"subscription":\#(WebRig.subscription("b")),"device_uuid":"\#(other)""# + known
+        #expect(try await rig.send(.post, "/endpoints", strange).status == 201, "it is another browser's")
+        let device = try #require(try await rig.store.device(uuid, on: rig.platform.key))
+        let endpoint = try #require(try await rig.store.webPushEndpoints(of: device).first)
+        #expect(try await rig.store.delete(endpoint.key, of: device))
+        let again = try await rig.send(.post, "/endpoints", body + known)
+        #expect(again.status == 201 && again["path"] != .string(path), "\(again)")
+    }
+
     @Test func `a browser registers at once where proofs are off`() async throws {
         let rig = try await WebRig(provesRegistrations: false)
         let answer = try await rig.send(.post, "/registrations", #"{"subscription":\#(WebRig.subscription("a"))}"#)

@@ -245,8 +245,8 @@ import Testing
     func `a user's devices are active; inactive ones forget it`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platforms) = (fixture.store, [fixture.platform.key])
-            let first = try await fixture.register("1", user: .set("emma"))
-            let second = try await fixture.register("2", user: .set("emma"))
+            let first = try await fixture.register("1", topics: .replace(["news"]), user: .set("emma"))
+            let second = try await fixture.register("2", topics: .replace(["news"]), user: .set("emma"))
             try await fixture.register("3", user: .set("emmanuel"))
             let found = try await store.devices(ofUser: "emma", on: platforms, limit: 10)
             #expect(found.map(\.key) == [first.key, second.key])
@@ -256,10 +256,12 @@ import Testing
             }
             try await store.unregister(first.uuid, on: fixture.platform.key)
             try await store.forgetUser(of: [first.key, second.key])
-            #expect(try await store.device(first.uuid, on: fixture.platform.key)?.customUserID == nil)
+            let forgotten = try #require(try await store.device(first.uuid, on: fixture.platform.key))
+            #expect(forgotten.customUserID == nil && forgotten.topics.isEmpty)
             #expect(try await store.detail(of: first.key, on: platforms[0]) == DeviceDetail(badge: 3))
             #expect(try await store.detail(of: second.key, on: platforms[0])?.language == "de")
-            #expect(try await store.device(second.uuid, on: fixture.platform.key)?.customUserID == "emma")
+            let other = try #require(try await store.device(second.uuid, on: fixture.platform.key))
+            #expect(other.customUserID == "emma" && other.topics == ["news"])
             let named = try await store.devices(DeviceSearch(platforms: platforms, text: "emma"), after: nil, limit: 9)
             #expect(!named.contains { $0.key == first.key })
         }

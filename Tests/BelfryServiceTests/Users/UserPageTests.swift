@@ -65,6 +65,9 @@ import Testing
                 "\(users)/change", [("id", fixture.id), ("language", "fr"), ("attributes", attributes)])
             #expect(refused.status == .unprocessableContent && refused.contains(words) && refused.contains("fr"))
         }
+        let nowhere = try await browser.post(
+            "\(users)/change", [("id", fixture.id), ("time_zone", "Vienna"), ("attributes", "{}")])
+        #expect(nowhere.status == .unprocessableContent && nowhere.contains("it has to be a time zone"))
         _ = try await browser.post("\(users)/change", [("id", fixture.id), ("attributes", #"{"visits": 4}"#)])
         let profile = try await fixture.profile()
         #expect(profile?.attributes == ["visits": .number(4)] && profile?.language == nil)
@@ -80,6 +83,22 @@ import Testing
         #expect(devices.map { $0["device_uuid"] } == [.string(fixture.contents.device.uuid.lowercased)])
         #expect(value["pushes_complete"] == .bool(true))
         #expect(try await fixture.browser.get("\(fixture.users)/export?id=nobody").status == .notFound)
+    }
+
+    @Test func `an imported device was never seen`() async throws {
+        let fixture = try await Fixture()
+        let registration = try Registration(
+            token: DeviceToken(bytes: Array("imported".utf8)), about: Device.About(), customUserID: .set("old"),
+            topics: .keep)
+        _ = try await fixture.dashboard.store.importDevices(
+            [DeviceImport(registration: registration, uuid: UUID())], on: fixture.contents.platform)
+        let page = try await fixture.browser.get("\(fixture.users)?id=old")
+        #expect(page.contains("Has one device.") && !page.contains("1970-01-01"))
+        #expect(try await fixture.browser.get("\(fixture.users)/export?id=old").contains("\"registered_at\":null"))
+        let segments = fixture.users.replacing("/users", with: "/segments")
+        _ = try await fixture.browser.post(segments, [("name", "old"), ("where", "user:old")])
+        let sample = try await fixture.browser.get("\(segments)/old")
+        #expect(!sample.contains("No devices match now.") && !sample.contains("1970-01-01"))
     }
 
     @Test func `the file has pushes older than the page's`() async throws {

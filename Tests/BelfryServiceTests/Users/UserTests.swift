@@ -136,7 +136,10 @@ import Testing
         }
         #expect(try await place.server.send(.get, "\(place.users)/old").status == 404)
         #expect(try await place.server.audited().first == "user.merge")
-        #expect(try await place.server.send(.post, "\(place.users)/new/merge", #"{"into":"new"}"#).status == 400)
+        for (into, words) in [("new", "is the user itself"), (" ", "is blank")] {
+            let refused = try await place.server.send(.post, "\(place.users)/new/merge", #"{"into":"\#(into)"}"#)
+            #expect(refused.status == 400 && refused.message == "into \(words)", "\(refused.text)")
+        }
         #expect(try await place.server.send(.post, "\(place.users)/old/merge", #"{"into":"new"}"#).status == 404)
     }
 
