@@ -418,7 +418,13 @@ struct CampaignPages {
     ) async throws -> PageAnswer {
         let campaign = try await campaign(visit, application)
         let form = try await planForm(campaign, visit, application)
-        return try await visit.trying(form, on: { try await page(of: campaign, visit, application, $0) }) {
+        // The buttons stand above the plan, which not everybody may edit.
+        func refused(_ form: Form) async throws -> PageView {
+            var page = try await page(of: campaign, visit, application)
+            page.problem = form.problem
+            return page
+        }
+        return try await visit.trying(form, on: refused) {
             try await run(campaign, visit.services.all.campaigns)
             return .redirect(Address.query(Self.address(campaign, application), [("done", done)]))
         }

@@ -190,8 +190,10 @@ package struct CampaignService: Sendable {
     private func requests(
         of plan: CampaignPlan, named name: String, _ application: Application
     ) async throws -> [PushRequest] {
-        let whole = try plan.body().pushRequest(or: Push.Content())
-        try plan.body().checkTimes(at: .distantPast)
+        let body = try plan.body()
+        let whole = try body.pushRequest(or: Push.Content())
+        try body.checkTimes(at: .distantPast)
+        try body.recurrence?.check(whole)
         let base = try await pushes.resolved(whole.content, of: application.key)
         var requests: [PushRequest] = []
         for (place, variant) in plan.variants.enumerated() {
@@ -259,7 +261,6 @@ package struct CampaignService: Sendable {
             return NewCampaignPart(
                 place: place, request: WrittenRequest(request), dueAt: dueAt, recurrence: body.recurrence)
         }
-        for request in requests { try body.recurrence?.check(request) }
         let lastAt = dueAt + .milliseconds(plan.winner?.after.milliseconds ?? 0)
         try PushTimes.check(expiresAt: requests.first?.expiresAt, sendAt: lastAt, now: now)
         if plan.winner != nil, var rest = requests.first {
@@ -287,6 +288,8 @@ package struct CampaignTest: Sendable {
 struct WinnerPending: Error {
     /// How long the choice may be put off.
     static let waitMax = Duration.seconds(86_400)
+    /// How much earlier than its time a variant may be judged, since pushes are accepted a little late.
+    static let leeway = Duration.seconds(300)
     /// Longer than `Scheduler.winnerWait`.
     static let expiryMargin = Duration.seconds(600)
 }
@@ -307,7 +310,6 @@ package struct CampaignFigures: Sendable {
 
     init(schedule: Schedule) { self.schedule = schedule }
 
-    /// - Parameter noted: as of `Receipt.reporters`.
     mutating func add(
         _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int]
     ) {
@@ -320,8 +322,8 @@ package struct CampaignFigures: Sendable {
         opened += receipt.reporters(.opened, events, noted)
     }
 
-    /// When the last of its pushes was accepted, or is due.
-    var sentAt: Instant { receipts.map(\.push.acceptedAt).max() ?? schedule.dueAt }
+    /// When the first of its pushes was accepted, or is due.
+    var sentAt: Instant { receipts.map(\.push.acceptedAt).min() ?? schedule.dueAt }
 
     /// Whether no device accepted it, and some still may.
     var isUnsent: Bool {

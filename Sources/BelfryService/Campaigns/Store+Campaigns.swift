@@ -160,22 +160,27 @@ extension Store {
     }
 
     /// The content of the variant that was reported by the largest part of its devices; nil where none was sent. The first of equals wins.
-    /// Throws `WinnerPending` while a variant may still get its first device, for up to a day, and not until the rest expires.
+    /// Throws `WinnerPending` while one was sent too late to be judged, or for up to a day has no device yet, unless the rest expires soon.
     func winningContent(of key: Key<Campaign>, _ application: Key<Application>) async throws -> Push.Content? {
         guard let campaign = try await campaign(key, of: application) else { return nil }
         let all = try await parts(of: key)
         let parts = all.filter { $0.place != CampaignPart.winnerPlace }
         var winner = campaign.winner
         if winner == nil, let rest = all.first(where: { $0.place == CampaignPart.winnerPlace }) {
-            let expiresAt = try await schedule(rest.schedule, of: application)?.pushRequest.expiresAt
-            let latest = (expiresAt ?? .distantFuture) + (.zero - WinnerPending.expiryMargin)
+            let waiting = try await schedule(rest.schedule, of: application)
+            let latest = (waiting?.pushRequest.expiresAt ?? .distantFuture) + (.zero - WinnerPending.expiryMargin)
+            let after = Duration.milliseconds(campaign.plan.winner?.after.milliseconds ?? 0)
             var best: (place: Int, rate: Double)?
             for part in parts {
                 guard let figures = try await figures(of: part.schedule, application) else { continue }
-                let last = figures.sentAt + .milliseconds(campaign.plan.winner?.after.milliseconds ?? 0)
-                if figures.isUnsent, clock.now < min(last + WinnerPending.waitMax, latest) { throw WinnerPending() }
-                // Nobody was reached, and nobody will be: it was cancelled, or refused by all.
-                guard figures.accepted > 0 || figures.isUnsent && !figures.receipts.isEmpty else { continue }
+                let longer = figures.isUnsent ? WinnerPending.waitMax : .zero - WinnerPending.leeway
+                let end = figures.sentAt + after + longer
+                // Where somebody moved the rest to an earlier time, that counts.
+                let mayBeLate = figures.accepted > 0 && figures.schedule.dueAt + after <= waiting?.dueAt ?? .zero
+                if figures.isUnsent || mayBeLate, clock.now < min(end, latest) { throw WinnerPending() }
+                // One that was cancelled, or refused by all, cannot win. One whose share has no devices can.
+                let isUntried = !figures.receipts.isEmpty && (figures.isUnsent || figures.devices == 0)
+                guard figures.accepted > 0 || isUntried else { continue }
                 let rate = figures.accepted > 0 ? figures.rate(of: campaign.plan.winner?.by ?? .opened) : -1
                 if best.map({ rate > $0.rate }) ?? true { best = (part.place, rate) }
             }
@@ -212,12 +217,11 @@ extension Store {
     /// The sums of all pushes of a schedule; nil where it is not kept any more.
     func figures(of key: Key<Schedule>, _ application: Key<Application>) async throws -> CampaignFigures? {
         guard let schedule = try await schedule(key, of: application) else { return nil }
-        let receipts = try await receipts(of: schedule)
         var figures = CampaignFigures(schedule: schedule)
-        for id in receipts {
+        for id in try await receipts(of: schedule) {
             guard let receipt = try await receipt(id), receipt.push.applicationKey == application else { continue }
             let push = receipt.push.key
-            figures.add(receipt, try await counts(of: push), try await reporters(of: push))
+            figures.add(receipt, try await reports(of: push), try await reporters(of: push))
         }
         return figures
     }

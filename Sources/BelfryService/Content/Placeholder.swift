@@ -120,27 +120,33 @@ extension Placeholder {
 
     /// The parts between the marks that are not in quotes, without the spaces around them.
     fileprivate static func split(
-        _ expression: String, at mark: Character, field: String
+        _ expression: String, at mark: Unicode.Scalar, field: String
     ) throws(InvalidInput) -> [String] {
         var parts = [""]
-        var quote: Character?
-        for character in expression {
-            if character == quote {
+        var quote: Unicode.Scalar?
+        // By scalars: a quotation mark and a combining mark behind it are one character.
+        for scalar in expression.unicodeScalars {
+            if scalar == quote {
                 quote = nil
-            } else if quote == nil, character == "'" || character == "\"" {
-                quote = character
+            } else if quote == nil, scalar == "'" || scalar == "\"" {
+                quote = scalar
             }
-            if character == mark, quote == nil { parts.append("") } else { parts[parts.count - 1].append(character) }
+            if scalar == mark, quote == nil {
+                parts.append("")
+            } else {
+                parts[parts.count - 1].unicodeScalars.append(scalar)
+            }
         }
         guard quote == nil else { throw InvalidInput(field: field, "has a quotation mark that is not closed in {{ }}") }
         return parts.map { String($0.trimmingSpaces) }
     }
 
     private static func quoted(_ text: some StringProtocol) -> String? {
-        guard text.count >= 2, let first = text.first, first == "'" || first == "\"", text.last == first else {
+        let scalars = text.unicodeScalars
+        guard scalars.count >= 2, let first = scalars.first, first == "'" || first == "\"", scalars.last == first else {
             return nil
         }
-        return String(text.dropFirst().dropLast())
+        return String(String.UnicodeScalarView(scalars.dropFirst().dropLast()))
     }
 
     /// A text in quotes, or a number without them.

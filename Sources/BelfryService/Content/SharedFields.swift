@@ -237,7 +237,7 @@ extension TextTemplate {
 }
 
 extension String {
-    fileprivate var isImageURL: Bool { isPlainURL && schemeAndRest?.scheme == "https" && hasHost }
+    var isImageURL: Bool { isPlainURL && schemeAndRest?.scheme == "https" && hasHost }
 
     /// A page, or a place in an app. Not a script or a file, since the opener would run or open any.
     var isLink: Bool {
@@ -249,8 +249,7 @@ extension String {
     /// Scripts, files, and schemes that make a browser or Android do something other than open a page or an app of the sender's.
     private static let schemesOfSystems: Set = [
         "javascript", "vbscript", "data", "file", "blob", "about", "content", "view-source", "intent", "filesystem",
-        "jar",
-        "android-app", "chrome", "resource", "ws", "wss",
+        "jar", "android-app", "chrome", "resource", "ws", "wss",
     ]
 
     private var isPlainURL: Bool {

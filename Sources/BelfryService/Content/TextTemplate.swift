@@ -53,12 +53,12 @@ struct TextTemplate: Sendable, Hashable {
         }
     }
 
-    private static func open(in bytes: [UInt8], from start: Int) -> Int? {
+    fileprivate static func open(in bytes: [UInt8], from start: Int) -> Int? {
         bytes.indices.dropFirst(start).first { bytes[$0] == 0x7B && $0 + 1 < bytes.count && bytes[$0 + 1] == 0x7B }
     }
 
     /// The place where the braces close, quotes aside.
-    private static func close(in bytes: [UInt8], from start: Int) -> Int? {
+    fileprivate static func close(in bytes: [UInt8], from start: Int) -> Int? {
         var quote: UInt8?
         for index in bytes.indices.dropFirst(start) {
             let byte = bytes[index]
@@ -74,16 +74,25 @@ struct TextTemplate: Sendable, Hashable {
     }
 }
 
-/// Decides whether the next text belongs to a URL: its word has `://` before, or the whole text is a path of a site.
+/// Decides whether the next text belongs to a URL: its word has `://` before, or the whole text is a URL or a path of a site.
 private struct URLPlace {
-    private let isPath: Bool
+    private let isWhole: Bool
     private var hasScheme = false
 
+    /// Spaces within placeholders do not count.
     init(of text: [UInt8]) {
-        isPath = text.first == UInt8(ascii: "/") && !text.contains { $0 <= 0x20 }
+        let scheme = text.prefix { 0x61...0x7A ~= $0 | 0x20 }
+        let rest = text[scheme.endIndex...]
+        var (isWhole, start) = (rest.starts(with: (scheme.isEmpty ? "/" : "://").utf8), 0)
+        while isWhole, start < text.count {
+            let open = TextTemplate.open(in: text, from: start) ?? text.count
+            isWhole = !text[start..<open].contains { $0 <= 0x20 }
+            start = TextTemplate.close(in: text, from: open + 2).map { $0 + 2 } ?? text.count
+        }
+        self.isWhole = isWhole
     }
 
-    var isInURL: Bool { isPath || hasScheme }
+    var isInURL: Bool { isWhole || hasScheme }
 
     mutating func pass(_ text: ArraySlice<UInt8>) {
         /// The last two bytes of the word.

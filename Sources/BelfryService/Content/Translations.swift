@@ -110,30 +110,36 @@ package struct TranslatedText: Sendable, Hashable {
     /// The text for who reads a language: of the language itself, else of the one it is a form of.
     func text(for language: String?) -> TextTemplate {
         var tag = (language ?? "").asLanguage
-        let script = Self.chineseScript(of: tag)
+        let chinese = Self.chinese(tag)
         while !tag.isEmpty {
-            if let text = texts[tag] ?? Self.alias(of: tag).flatMap({ texts[$0] }) ?? script.flatMap({ texts[$0] }) {
-                return text
-            }
+            let near = texts[tag] ?? Self.alias(of: tag).flatMap { texts[$0] }
+            if let text = near ?? chinese.lazy.compactMap({ texts[$0] }).first { return text }
             tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
         }
         return fallback
     }
 
     /// The old codes of languages, which systems still have, and the new ones. Source: the IANA language subtag registry.
-    private static let aliases = ["iw": "he", "he": "iw", "in": "id", "id": "in", "no": "nb", "nb": "no"]
+    private static let aliases = [
+        "iw": "he", "he": "iw", "in": "id", "id": "in", "ji": "yi", "yi": "ji", "no": "nb", "nb": "no",
+    ]
 
     private static func alias(of tag: String) -> String? {
         let first = tag.prefix { $0 != "-" }
         return aliases[String(first)].map { $0 + tag[first.endIndex...] }
     }
 
-    /// The script of Chinese, which its country implies. Source: likely subtags of CLDR.
-    private static func chineseScript(of tag: String) -> String? {
-        guard tag == "zh" || tag.hasPrefix("zh-") else { return nil }
+    /// Other tags of the same Chinese, the nearest first: its country implies its script. Source: likely subtags of CLDR.
+    private static func chinese(_ tag: String) -> [String] {
+        guard tag == "zh" || tag.hasPrefix("zh-") else { return [] }
         let parts = tag.split(separator: "-")
-        let isTraditional = parts.contains { ["hant", "tw", "hk", "mo"].contains($0) } && !parts.contains("hans")
-        return isTraditional ? "zh-hant" : "zh-hans"
+        let country = parts.dropFirst().first { $0.utf8.count == 2 }
+        let impliesTraditional = country.map { ["tw", "hk", "mo"].contains($0) } ?? false
+        let isTraditional = parts.contains("hant") || impliesTraditional && !parts.contains("hans")
+        let script = isTraditional ? "zh-hant" : "zh-hans"
+        guard let country else { return [script] }
+        let isImplied = isTraditional == impliesTraditional
+        return ["\(script)-\(country)"] + (isImplied ? ["zh-\(country)"] : []) + [script]
     }
 
     var all: [TextTemplate] { [fallback] + texts.sorted { $0.key < $1.key }.map(\.value) }

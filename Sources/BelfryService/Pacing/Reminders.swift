@@ -130,6 +130,16 @@ extension Store {
         return if isWaiting { true } else { try await !openReminders(of: push).isEmpty }
     }
 
+    /// The reports of a push. Who opens a reminder of it has opened it.
+    func reports(of push: Key<Push>) async throws -> [Key<Platform>: AnalyticsCounts] {
+        let counts = try await counts(of: push)
+        return try await readCommitted { db in
+            try db.prepared(ReminderStatements.opened).all(push, AnalyticsKind.opened.rawValue) { row in
+                (Key<Platform>(row.integer(0)), row.integer(1))
+            }
+        }.reduce(into: counts) { $0[$1.0, default: [:]][.opened, default: 0] += $1.1 }
+    }
+
     /// The reminders in the place of a push that are not settled.
     func openReminders(of push: Key<Push>) async throws -> [Key<Push>] {
         try await readCommitted { try $0.prepared(ReminderStatements.open).all(push) { Key($0.integer(0)) } }
@@ -188,7 +198,7 @@ extension WriteSession {
 struct Acknowledgements<Session: WriteSession> {
     let session: Session
     let application: Key<Application>
-    /// The push that each push reminds of, or that itself; nil for one whose reminders are over, or that has none.
+    /// The push that each push reminds of, or that itself; nil for one that has none.
     private var reminded: [Key<Push>: Key<Push>?] = [:]
     private var platforms: [Key<Platform>] = []
     /// Users whose devices were found, each push with its own: who has many devices reports from all of them at the cost of one.
@@ -277,9 +287,14 @@ enum ReminderStatements {
         SELECT reminded_push_id /* reminders.reminded */ FROM schedule
          WHERE reminded_push_id IN (
                    SELECT $1 UNION ALL
-                   SELECT follow_up.followed_push_id FROM follow_up WHERE follow_up.push_id = $1)
-           AND ended_at_ms IS NULL
+                   SELECT follow_up.followed_push_id FROM follow_up WHERE follow_up.push_id = $1 AND is_reminder)
          LIMIT 1
+        """
+
+    /// Scans `follow_up_followed`, and the primary key of `push_count`.
+    static let opened: SQLText = """
+        SELECT platform_id, event_count /* reminders.opened */ FROM push_count
+         WHERE push_id IN (SELECT push_id FROM follow_up WHERE followed_push_id = $1 AND is_reminder) AND kind = $2
         """
 
     static let user: SQLText = "SELECT custom_user_id /* reminders.user */ FROM device WHERE id = $1"

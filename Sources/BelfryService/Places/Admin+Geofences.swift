@@ -28,9 +28,21 @@ extension Admin {
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let plan = try await call.body(as: GeofenceBody.self).plan(at: factory.clock.now)
-            return try .created(
-                GeofenceReply(try await factory.services.places.create(plan, of: application, by: call.author)))
+            let body = try await call.body(as: GeofenceBody.self)
+            let geofence = try await naming {
+                try await factory.services.places.create(
+                    try body.plan(at: factory.clock.now), of: application, by: call.author)
+            }
+            return try .created(GeofenceReply(geofence))
+        }
+
+        /// Errors name the fields of the body.
+        private func naming<Reply>(_ change: () async throws -> Reply) async throws -> Reply {
+            do { return try await change() } catch let error as InvalidInput {
+                let name = error.field.prefix { $0 != "[" }
+                let field = (GeofenceBody.names[String(name)] ?? String(name)) + error.field[name.endIndex...]
+                throw InvalidInput(field: field, error.problem, isTooLarge: error.isTooLarge)
+            }
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
@@ -42,9 +54,11 @@ extension Admin {
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             let body = try await call.body(as: GeofenceBody.self)
-            let geofence = try await factory.services.places.update(key, of: application, by: call.author) { old in
-                try call.demandMatch(EntityTag(old))
-                return try body.plan(over: old, at: factory.clock.now)
+            let geofence = try await naming {
+                try await factory.services.places.update(key, of: application, by: call.author) { old in
+                    try call.demandMatch(EntityTag(old))
+                    return try body.plan(over: old, at: factory.clock.now)
+                }
             }
             return try Response(GeofenceReply(geofence)).tagged(EntityTag(geofence.plan))
         }
@@ -65,6 +79,11 @@ extension Admin {
     private struct GeofenceBody: Body, Sendable {
         static let fields = [
             "location_ids", "location_group_ids", "trigger", "platform", "topics", "data", "starts_at", "expires_at",
+        ]
+        /// By the names that geofences have for them.
+        static let names = [
+            "locations": "location_ids", "location_groups": "location_group_ids", "tags": "topics",
+            "start_time": "starts_at", "expiry_time": "expires_at",
         ]
         private var locations: [Key<Location>]?
         private var groups: [Key<LocationGroup>]?
@@ -101,18 +120,10 @@ extension Admin {
                     stranger.prefix + stranger.key, stranger.key, notOf: "a key that devices read",
                     known: stranger.known, meant: stranger.meant)
             }
-            do {
-                return try GeofencePlan(
-                    locations: locations ?? old?.locations ?? [], groups: groups ?? old?.groups ?? [], trigger: trigger,
-                    platform: platform ?? old?.platform ?? .all, tags: tags, data: plannedData,
-                    startsAt: startsAt ?? old?.startsAt ?? .zero, expiresAt: expiresAt)
-            } catch {
-                throw error.renamed([
-                    "locations": "location_ids", "location_groups": "location_group_ids", "tags": "topics",
-                    "start_time": "starts_at",
-                    "expiry_time": "expires_at",
-                ])
-            }
+            return try GeofencePlan(
+                locations: locations ?? old?.locations ?? [], groups: groups ?? old?.groups ?? [], trigger: trigger,
+                platform: platform ?? old?.platform ?? .all, tags: tags, data: plannedData,
+                startsAt: startsAt ?? old?.startsAt ?? .zero, expiresAt: expiresAt)
         }
     }
 }

@@ -34,14 +34,9 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
         stored locations: [Key<Location>], groups: [Key<LocationGroup>], trigger: Trigger, platform: GeofencePlatform,
         tags: [String], data: GeofenceData, startsAt: Instant, expiresAt: Instant
     ) {
-        self.locations = locations
-        self.groups = groups
-        self.trigger = trigger
-        self.platform = platform
-        self.tags = tags
-        self.data = data
-        self.startsAt = startsAt
-        self.expiresAt = expiresAt
+        (self.locations, self.groups, self.trigger) = (locations, groups, trigger)
+        (self.platform, self.tags, self.data) = (platform, tags, data)
+        (self.startsAt, self.expiresAt) = (startsAt, expiresAt)
     }
 
     /// The most regions that one device watches. Source: PCF SDK release notes, 100 on Android, 20 on iOS.
@@ -57,7 +52,7 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
             stored: locations.withoutRepeats, groups: groups.withoutRepeats, trigger: trigger, platform: platform,
             tags: tags.withoutRepeats, data: data, startsAt: startsAt, expiresAt: expiresAt)
         guard !locations.isEmpty || !groups.isEmpty else {
-            throw InvalidInput(field: "locations", "is empty, it needs a location, or location_groups a group")
+            throw InvalidInput(field: "locations", "is empty, it needs a location or a group")
         }
         guard self.groups.count <= Self.groupsMax else {
             throw InvalidInput(

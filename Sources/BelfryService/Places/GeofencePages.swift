@@ -59,7 +59,7 @@ struct GeofencePages {
                     "platform", "On", fence?.plan.platform.rawValue ?? "all",
                     GeofencePlatform.allCases.map { ($0.rawValue, $0 == .all ? "all platforms" : $0.rawValue) }),
                 .text(
-                    "topics", "Only for subscribers of", fence?.plan.tags.joined(separator: ", ") ?? "",
+                    "topics", "Only for subscribers of", ListedNames.write(fence?.plan.tags ?? [], with: ", "),
                     hint: "Topics with commas between them; empty: everyone."),
                 .time(
                     "starts_at", "Begins at", fence.flatMap { $0.plan.startsAt == .zero ? nil : $0.plan.startsAt },
@@ -140,7 +140,7 @@ struct GeofencePages {
     private func geofence(_ visit: DashboardRequest, _ application: Application) async throws -> Geofence {
         guard let number = Int64(visit.text("geofence_id")),
             let fence = try await visit.services.store.geofence(Key(number), of: application.key)
-        else { throw APIError.none("geofence") }
+        else { throw APIError.missing("geofence") }
         return fence
     }
 
@@ -332,7 +332,7 @@ struct GroupPages {
     private func group(_ visit: DashboardRequest, _ application: Application) async throws -> LocationGroup {
         guard let number = Int64(visit.text("group_id")),
             let group = try await visit.services.store.locationGroup(Key(number), of: application.key)
-        else { throw APIError.none("group") }
+        else { throw APIError.missing("group") }
         return group
     }
 

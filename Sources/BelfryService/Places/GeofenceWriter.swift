@@ -288,10 +288,6 @@ package enum GeofenceUpdatePush {
     package static let lifetime: Duration = .seconds(86_400)
     /// The wait before a parked platform is checked again.
     package static let parkedPause: Duration = .seconds(60)
-
-    package static func dueAt(firstChange: Instant, now: Instant) -> Instant {
-        min(now + quiet, firstChange + window)
-    }
 }
 
 extension Push.Content {

@@ -63,24 +63,13 @@ extension PCF {
 extension GeoListQuery {
     /// `page`, `size`, `timestamp` and `q` of a list; a missing or empty one counts as not given.
     init(_ request: Request) throws(InvalidInput) {
-        let query = request.uri.queryParameters
-        let page = try query.integer("page", from: 1) ?? 1
-        let size = try query.integer("size", from: 1) ?? 25
+        let query = request.query
         let timestamp = try query.integer("timestamp", from: 0)
         self.init(
-            page: Int(page), size: Int(min(size, Int64(GeoListQuery.sizeMax))),
-            changedSince: timestamp.map(Instant.init(milliseconds:)) ?? .distantPast,
-            keyword: try String(query["q"] ?? "").storable("q"))
-    }
-}
-
-extension Parameters {
-    fileprivate func integer(_ name: String, from least: Int64) throws(InvalidInput) -> Int64? {
-        guard let text = self[name[...]], !text.isEmpty else { return nil }
-        guard let integer = Int64(text), integer >= least else {
-            throw InvalidInput(field: name, "has to be a whole number from \(least)")
-        }
-        return integer
+            page: try query.integer("page", from: 1) ?? 1,
+            size: min(try query.integer("size", from: 1) ?? 25, GeoListQuery.sizeMax),
+            changedSince: timestamp.map { Instant(milliseconds: Int64($0)) } ?? .distantPast,
+            keyword: try query.text("q") ?? "")
     }
 }
 

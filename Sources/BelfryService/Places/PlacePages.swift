@@ -283,7 +283,7 @@ struct PlacePages {
     private func location(_ visit: DashboardRequest, _ application: Application) async throws -> Location {
         guard let number = Int64(visit.text("location_id")),
             let location = try await visit.services.store.location(Key(number), of: application.key)
-        else { throw APIError.none("location") }
+        else { throw APIError.missing("location") }
         return location
     }
 

@@ -161,10 +161,17 @@ extension Admin {
                 expiresAt: expiresAt)
         }
 
-        /// Throws where the push would have expired before it is sent, or was to be sent long ago.
+        /// Throws where the push would have expired before it is sent, was to be sent long ago, or has two times.
         ///
         /// - Parameter schedule: has the times that are not given; nil for a new push.
         package func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
+            guard recurrence == nil || local == nil && sendAt == nil else {
+                let problem =
+                    local == nil
+                    ? "and send_at exclude each other: the start is recurrence.start"
+                    : "and a local send_at exclude each other: recurrence.local goes by the clocks of each recipient"
+                throw InvalidInput(field: "recurrence", problem)
+            }
             let advice = schedule.map { "to leave it at \($0.dueAt.text)" } ?? "to send now"
             try PushTimes.check(sendAt: sendAt, advice: advice, now: now)
             guard sendAt != nil || expiresAt != nil else { return }

@@ -50,21 +50,11 @@ extension Admin {
                 try IdempotencyMiddleware.refuseRepetition()
             }
             if let local = body.local {
-                guard body.recurrence == nil else {
-                    throw InvalidInput(
-                        field: "recurrence",
-                        "and a local send_at exclude each other: recurrence.local is each time by the clocks of each recipient"
-                    )
-                }
                 let schedule = try await factory.pushes.schedule(
                     pushRequest, at: local.made(at: factory.clock.now), for: application, by: call.author)
                 return try .created(CreatedScheduleReply(schedule))
             }
             if let recurrence = body.recurrence {
-                guard body.sendAt == nil else {
-                    throw InvalidInput(
-                        field: "recurrence", "and send_at exclude each other: the start is recurrence.start")
-                }
                 return try .created(
                     CreatedScheduleReply(
                         try await factory.pushes.schedule(

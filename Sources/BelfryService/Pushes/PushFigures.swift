@@ -11,7 +11,6 @@ struct PushFigures: Sendable {
     private let sent: Int
     private let isWhole: Bool
 
-    /// - Parameter noted: as of `Receipt.reporters`.
     init(
         _ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts], _ noted: [PushReport: Int],
         _ summaries: [Key<Push>: String]

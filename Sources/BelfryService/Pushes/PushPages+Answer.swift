@@ -10,7 +10,7 @@ extension PushPages {
     ) async throws -> PageAnswer {
         let (store, push) = (visit.services.store, receipt.push)
         guard let uuid = visit.uuid("device_uuid"), let found = try await store.device(uuid, of: application.key) else {
-            throw APIError.none("device")
+            throw APIError.missing("device")
         }
         let delivery = try await store.delivery(of: found.0.key, in: push.key)
         let isPending = delivery?.answer ?? .pending == .pending
@@ -48,7 +48,7 @@ struct DeliveryStory: Sendable {
     }
 
     func page(_ application: Application) -> PageView {
-        let push = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        let push = receipt.push.address(in: application)
         var page = PageView(
             device.label, in: application, "Pushes", lead: "This device and this push: what happened, and why."
         ) {

@@ -44,7 +44,7 @@ extension PushPages {
     private static func updateForm(_ receipt: Receipt, _ request: PushRequest?, _ application: Application) -> Form {
         let content = request?.content
         return Form(
-            "\(Address.of(application, "pushes", receipt.push.receiptID.lowercased))/update", "Send the update",
+            "\(receipt.push.address(in: application))/update", "Send the update",
             [
                 .text("title", "Title", content?.shared.title ?? ""),
                 .area("body", "Text", content?.body ?? "", isRequired: true),
@@ -97,9 +97,7 @@ extension PushPages {
     }
 
     private static func retractForm(_ receipt: Receipt, _ application: Application) -> Form {
-        Form(
-            "\(Address.of(application, "pushes", receipt.push.receiptID.lowercased))/retract", "Retract it",
-            isDanger: true)
+        Form("\(receipt.push.address(in: application))/retract", "Retract it", isDanger: true)
     }
 
     private static func retractPage(
@@ -118,8 +116,7 @@ extension PushPages {
                     Fact("Waiting", .number(receipt.count(.pending)))
                 }
                 form
-                ButtonRow([Link("Do not retract", Address.of(application, "pushes", receipt.push.receiptID.lowercased))]
-                )
+                ButtonRow([Link("Do not retract", receipt.push.address(in: application))])
             }
         ]
         return page
@@ -134,10 +131,8 @@ extension PushPages {
             on: { Self.retractPage($0, receipt, request, application) }
         ) {
             let following = try await visit.services.pushes.retract(receipt, of: application, by: visit.author)
-            return .redirect(
-                Address.query(
-                    Address.of(application, "pushes", receipt.push.receiptID.lowercased),
-                    [("done", following.push == nil ? "cancelled" : "retracted")]))
+            let done = following.push == nil ? "cancelled" : "retracted"
+            return .redirect(Address.query(receipt.push.address(in: application), [("done", done)]))
         }
     }
 
@@ -147,9 +142,7 @@ extension PushPages {
         var page = PageView(title)
         page.crumbs = [
             Link(application.name, Address.of(application)), Link("Pushes", Address.of(application, "pushes")),
-            Link(
-                request?.content.summary ?? "Push",
-                Address.of(application, "pushes", receipt.push.receiptID.lowercased)),
+            Link(request?.content.summary ?? "Push", receipt.push.address(in: application)),
         ]
         return page
     }

@@ -49,10 +49,10 @@ extension PushPages {
         let events = try await store.counts(of: push)
         let compared = try await store.receipts(of: application.key, before: push, limit: Self.comparedWith)
         let summaries = try await visit.summaries(of: [receipt] + compared)
-        var figures = [PushFigures(receipt, events, try await store.reporters(of: push), summaries)]
-        for other in compared {
-            let (key, events) = (other.push.key, try await store.counts(of: other.push.key))
-            figures.append(PushFigures(other, events, try await store.reporters(of: key), summaries))
+        var figures: [PushFigures] = []
+        for one in [receipt] + compared {
+            let (key, events) = (one.push.key, try await store.reports(of: one.push.key))
+            figures.append(PushFigures(one, events, try await store.reporters(of: key), summaries))
         }
         return PushDetails(
             receipt: receipt, request: try await visit.request(of: receipt),
@@ -89,7 +89,7 @@ extension PushPages {
 
     static func page(_ details: PushDetails, _ application: Application) -> PageView {
         let (receipt, own) = (details.receipt, details.own)
-        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        let address = receipt.push.address(in: application)
         var page = PageView(details.request?.content.summary ?? "Push", in: application, "Pushes") {
             state(details)
             if own.failed > 0 { causes(details, address) }
@@ -311,11 +311,8 @@ extension PushPages {
                 "Compared", ["Push", "Time", "#Devices", "#Accepted", "#Not delivered", "#Received", "#Opened"],
                 details.figures.map { figures in
                     [
-                        [
-                            .link(
-                                figures.summary,
-                                Address.of(application, "pushes", figures.push.receiptID.lowercased))
-                        ], [.time(figures.push.acceptedAt)], [.number(figures.devices)],
+                        [.link(figures.summary, figures.push.address(in: application))],
+                        [.time(figures.push.acceptedAt)], [.number(figures.devices)],
                     ] + figures.shares.map { [.text($0)] }
                 }, empty: "")
         }

@@ -64,7 +64,7 @@ struct PushPages {
         Table(
             "Pushes", ["Push", "State", "#Devices", "#Accepted", "#Not delivered", "Time"],
             receipts.map { receipt in
-                let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+                let address = receipt.push.address(in: application)
                 let isOpen = mayCancel && receipt.settledAt == nil
                 return [
                     [.link(summaries[receipt.push.key] ?? "[damaged]", address)],
@@ -91,7 +91,7 @@ struct PushPages {
         default: break
         }
         if receipt.settledAt == nil { page.live = Address.of(application, "events") }
-        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        let address = receipt.push.address(in: application)
         if visit.may(.send, Permission.Subject(application)) {
             page.actions = [
                 Link(
@@ -161,7 +161,7 @@ struct PushPages {
     static func cancelPage(
         _ receipt: Receipt, _ request: PushRequest?, _ application: Application, rest: AudienceCount?
     ) -> PageView {
-        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        let address = receipt.push.address(in: application)
         let waiting = receipt.count(.pending)
         var page = PageView("Cancel the rest")
         page.crumbs = [
@@ -201,17 +201,15 @@ struct PushPages {
         _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         let cancellation = try await visit.services.pushes.cancel(receipt, of: application, by: visit.author)
-        return .redirect(
-            Address.query(
-                Address.of(application, "pushes", receipt.push.receiptID.lowercased),
-                [("done", cancellation == .nothing ? "late" : "cancelled")]))
+        let done = cancellation == .nothing ? "late" : "cancelled"
+        return .redirect(Address.query(receipt.push.address(in: application), [("done", done)]))
     }
 
     @Sendable private func writeOff(
         _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         _ = try await visit.services.admin.writeOffDamage(of: receipt, of: application, by: visit.author)
-        return .redirect(Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+        return .redirect(receipt.push.address(in: application))
     }
 }
 
@@ -225,6 +223,10 @@ extension JSONValue {
         default: ""
         }
     }
+}
+
+extension PushHead {
+    func address(in application: Application) -> String { Address.of(application, "pushes", receiptID.lowercased) }
 }
 
 extension DashboardRequest {

@@ -65,16 +65,8 @@ package struct PushService: Sendable {
         return push
     }
 
-    /// As `schedule`, with a line in the audit log.
-    package func schedule(
-        _ pushRequest: PushRequest, at dueAt: Instant, for application: Application, by author: AuditAuthor
-    ) async throws -> Schedule {
-        try await schedule(pushRequest, at: dueAt, recurring: nil, for: application, by: author)
-    }
-
     /// As `schedule`, again and again: first at the next time of the recurrence, which by the clocks of each recipient may have come to some of
-    /// them. Throws `InvalidInput` where that has none left, or the push
-    /// an expiry. Writes a line in the audit log.
+    /// them. Throws `InvalidInput` where that has none left, or the push an expiry. Writes a line in the audit log.
     package func schedule(
         _ pushRequest: PushRequest, recurring recurrence: Recurrence, for application: Application,
         by author: AuditAuthor
@@ -97,9 +89,10 @@ package struct PushService: Sendable {
         return try await schedule(pushRequest, at: first, recurring: nil, for: application, by: author)
     }
 
-    private func schedule(
-        _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence?, for application: Application,
-        by author: AuditAuthor
+    /// As `schedule`, with a line in the audit log.
+    package func schedule(
+        _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
+        for application: Application, by author: AuditAuthor
     ) async throws -> Schedule {
         var details = ["target": pushRequest.target.summary, "due_at": dueAt.text]
         details["recurrence"] = recurrence?.words

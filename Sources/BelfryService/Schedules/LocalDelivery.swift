@@ -100,7 +100,8 @@ extension ZoneInfo {
         TimeZoneNames.all.compactMap { try? ZoneInfo($0, field: "") }
     }()
 
-    private static let names = Dictionary(TimeZoneNames.all.map { ($0.caseFolded, $0) }) { first, _ in first }
+    /// By the names with case folded.
+    static let names = Dictionary(TimeZoneNames.all.map { ($0.caseFolded, $0) }) { first, _ in first }
 
     /// The zone of a name with case folded; nil where there is none.
     static func named(folded name: String) -> ZoneInfo? { names[name].flatMap { try? ZoneInfo($0, field: "") } }

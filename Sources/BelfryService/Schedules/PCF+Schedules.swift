@@ -53,10 +53,14 @@ extension PCF {
             let old = try await store.schedule(key, of: application.key)
             let change = try body.change(of: old?.pushRequest, at: clock.now)
             guard old?.isRepeated != true else { throw Self.notFound }
-            let changed = try await pushService.change(key, of: application.key, change)
-            guard let changed else { throw Self.notFound }
-            return mistakes.tell(
-                body.ignored, of: "app \(application.uuid.lowercased)", in: Response(json: changed.json()), logger)
+            do {
+                let changed = try await pushService.change(key, of: application.key, change)
+                guard let changed else { throw Self.notFound }
+                return mistakes.tell(
+                    body.ignored, of: "app \(application.uuid.lowercased)", in: Response(json: changed.json()), logger)
+            } catch let error as InvalidInput {
+                throw error.renamed(["expires_at": "expiryTime"])
+            }
         }
 
         func cancel(_ key: Key<Schedule>, of application: Application) async throws -> Response {

@@ -130,20 +130,22 @@ struct SchedulePages {
     }
 
     private static func state(_ schedule: Schedule, _ application: Application) -> [Value] {
-        switch schedule.ending?.how {
-        case nil where schedule.pausedAt != nil: [.badge("paused", .warn), .text(schedule.recurrence?.words ?? "")]
-        case nil:
-            [.badge("waiting", .calm)]
-                + ((schedule.recurrence?.words ?? schedule.reminders?.words).map { [.text($0)] } ?? [])
-        case .missed?: [.badge("missed", .warn)]
-        case .started(let child)?:
+        if let ending = schedule.ending { return result(ending.how, application) }
+        let words = schedule.recurrence?.words ?? schedule.reminders?.words ?? ""
+        return [schedule.pausedAt == nil ? .badge("waiting", .calm) : .badge("paused", .warn), .text(words)]
+    }
+
+    private static func result(_ how: Schedule.How, _ application: Application) -> [Value] {
+        switch how {
+        case .missed: [.badge("missed", .warn)]
+        case .started(let child):
             [.badge("started", .good), .link("its last time", Address.of(application, "schedules", child.id))]
-        case .sent(let id)?:
+        case .sent(let id):
             [.badge("sent", .good), .link("its push", Address.of(application, "pushes", id.lowercased))]
-        case .cancelled?: [.badge("cancelled", .calm)]
-        case .expired?: [.badge("expired", .warn)]
-        case .refused(let words)?: [.badge("refused", .bad), .text(words)]
-        case .needless(let words)?: [.badge("not needed", .calm), .text(words)]
+        case .cancelled: [.badge("cancelled", .calm)]
+        case .expired: [.badge("expired", .warn)]
+        case .refused(let words): [.badge("refused", .bad), .text(words)]
+        case .needless(let words): [.badge("not needed", .calm), .text(words)]
         }
     }
 
@@ -210,19 +212,9 @@ struct SchedulePages {
         }
     }
 
+    /// A schedule that the time started is shown with its state; without a link once it is gone.
     private static func result(_ run: ScheduleRun, _ application: Application) -> [Value] {
-        switch run.how {
-        case .sent(let id):
-            [.badge("sent", .good), .link("its push", Address.of(application, "pushes", id.lowercased))]
-        case .refused(let words): [.badge("refused", .bad), .text(words)]
-        case .needless(let words): [.badge("not needed", .calm), .text(words)]
-        case .started(let child): started(child, run, application)
-        case .cancelled, .expired, .missed: [.badge(run.how.name, .warn)]
-        }
-    }
-
-    /// The schedule that a time started, with its state; without a link once it is gone.
-    private static func started(_ child: Key<Schedule>, _ run: ScheduleRun, _ application: Application) -> [Value] {
+        guard case .started(let child) = run.how else { return result(run.how, application) }
         let time = "\(ZoneInfo.earliest.local(at: run.dueAt).words) of each recipient"
         guard let state = run.childState else { return [.badge("ended", .calm), .text(time)] }
         let badge: Value =
@@ -505,9 +497,10 @@ struct Month: Sendable, Hashable {
         self.init(year: year, number: number)
     }
 
+    /// Before the first month it is the first, and after the last month the last.
     private init(year: Int, number: Int) {
         self.year = min(max(year, Self.years.lowerBound), Self.years.upperBound)
-        self.number = number
+        self.number = year == self.year ? number : 13 - number
     }
 
     var text: String { "\(year)-\(number < 10 ? "0" : "")\(number)" }

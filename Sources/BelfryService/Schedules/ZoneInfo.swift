@@ -100,10 +100,12 @@ package struct ZoneInfo: Sendable, Hashable {
             let zone = ZoneInfo(name, file: [UInt8](file))
         else {
             let isThere = FileManager.default.fileExists(atPath: Self.directory + "UTC")
+            let known = Self.names[String(name.prefix(64)).caseFolded]
+            let meant = known.map { $0 == name ? "" : " (is \($0) meant?)" } ?? ""
             throw InvalidInput(
                 field: field,
                 isThere
-                    ? "is '\(name.prefix(64))', it has to be a time zone of the IANA database, such as Europe/Vienna"
+                    ? "is '\(name.prefix(64))'\(meant), it has to be a time zone of the IANA database, such as Europe/Vienna"
                     : "cannot be looked up: this server has no tz database (the package tzdata)")
         }
         Self.read.withLock { $0[name] = zone }

@@ -163,6 +163,43 @@ import Testing
         }
     }
 
+    @Test func `a variant sent late is judged later`() async throws {
+        let fixture = try await Fixture(devices: 40)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        for (hours, pushes) in [(3, 2), (1, 2), (3, 3)] {
+            fixture.server.clock.advance(by: .seconds(hours * 3_600))
+            try await fixture.run()
+            #expect(try await fixture.server.store.allPushes().count == pushes, "after \(hours) hours more")
+        }
+    }
+
+    @Test func `a winner is chosen when somebody wants it`() async throws {
+        let fixture = try await Fixture(devices: 40)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.run()
+        let id = try await fixture.line("winner", of: "spring")["schedule_id"]?.stringValue ?? ""
+        let time = (fixture.server.clock.now + .seconds(60)).text
+        #expect(try await fixture.send(.patch, "schedules/\(id)", #"{"send_at":"\#(time)"}"#).status == 200)
+        fixture.server.clock.advance(by: .seconds(60))
+        try await fixture.run()
+        #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .string("A"))
+    }
+
+    @Test func `the rest gets a variant whose share has nobody`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.run()
+        fixture.server.clock.advance(by: .seconds(4 * 3_600))
+        try await fixture.run()
+        let last = try await fixture.server.store.allPushes().max { $0.key < $1.key }
+        #expect(last?.content.shared.title == "Spring")
+        #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .string("A"))
+        #expect(try await fixture.line("winner", of: "spring")["state"] == .string("sent"))
+    }
+
     @Test func `a device that opens twice counts once`() async throws {
         let fixture = try await Fixture(devices: 10)
         let body = #"{"name":"spring","message":{"body":"Hi"},"target":{"everyone":true}}"#
@@ -176,6 +213,25 @@ import Testing
             fixture.server.clock.advance(by: .seconds(60))
         }
         #expect(try await fixture.line("", of: "spring")["opened"]?["count"] == .integer(2))
+    }
+
+    @Test func `a reminder that is opened counts for its variant`() async throws {
+        let fixture = try await Fixture(devices: 10)
+        let body = #"{"name":"spring","message":{"body":"Hi"},"target":{"everyone":true},"#
+        _ = try await fixture.send(
+            .post, "campaigns", body + #""reminders":{"every":"PT1H","times":2}}"#)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        try await fixture.run()
+        let devices = Array(try await fixture.devices("", of: "spring"))
+        // The last reminder counts as the first does, and twice by one device counts once.
+        for opened in [0..<2, 1..<3] {
+            fixture.server.clock.advance(by: .seconds(3_600))
+            try await fixture.run()
+            let reminder = try #require(try await fixture.server.store.allPushes().max { $0.key < $1.key })
+            #expect(reminder.content.follows?.isReminder == true)
+            try await fixture.open(devices[opened], reminder.receiptID.lowercased)
+        }
+        #expect(try await fixture.line("", of: "spring")["opened"]?["count"] == .integer(3))
     }
 
     @Test func `a changed template has to be approved again`() async throws {
@@ -412,6 +468,11 @@ import Testing
         }
     }
 
+    private static let recurring = #"""
+        "name":"a","message":{"body":"x"},"target":{"everyone":true},
+        "recurrence":{"rule":"FREQ=DAILY","start":"2100-01-01T09:00","time_zone":"UTC"}
+        """#
+
     @Test(arguments: [
         (#"{"name":"","message":{"body":"x"},"target":{"everyone":true}}"#, "name"),
         (#"{"message":{"body":"x"},"target":{"everyone":true}}"#, "name is missing"),
@@ -425,6 +486,9 @@ import Testing
             #"{"name":"a","message":{"body":"x"},"variants":[{"name":"A","template":"none"}],"target":{"everyone":true}}"#,
             "template"
         ),
+        (#"{\#(recurring),"send_at":"2100-01-01T09:00:00Z"}"#, "recurrence and send_at exclude"),
+        (#"{\#(recurring),"send_at":{"local":"2100-01-01T09:00"}}"#, "recurrence and a local send_at exclude"),
+        (#"{\#(recurring),"expires_at":"2100-01-01T09:00:00Z"}"#, "expires_at is given, but the push recurs"),
     ])
     func `a wrong campaign is refused with its field`(body: String, words: String) async throws {
         let fixture = try await Fixture()

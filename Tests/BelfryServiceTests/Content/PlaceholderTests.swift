@@ -28,6 +28,11 @@ import Testing
             "see https://a.example/?u=emma%26co&n=Anna%20%22A%22%20%C3%96z emma&co"
         ),
         ("/games/{{user.id}}", "/games/emma%26co"), ("/ {{user.id}}", "/ emma&co"),
+        ("/games/{{ user.id | default: 'no one' }}/{{ 'a b' }}", "/games/emma%26co/a%20b"),
+        ("https://a.example/Games('{{ user.id }}')", "https://a.example/Games('emma%26co')"),
+        ("https://a.example/ ({{user.id}})", "https://a.example/ (emma&co)"),
+        ("/games/{{ user.id }} now", "/games/emma&co now"), ("/{{ user.id }} x/{{badge}}", "/emma&co x/3"),
+        ("{{ user.none | default: '\u{947}\u{902}' }}", "\u{947}\u{902}"), ("{{ \"\u{FE0F}'\" }}", "\u{FE0F}'"),
     ]
 
     @Test(arguments: texts)

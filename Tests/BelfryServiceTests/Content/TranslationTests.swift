@@ -39,10 +39,21 @@ import Testing
 
     @Test(arguments: [
         ("zh-TW", "繁"), ("zh_HK", "繁"), ("zh-Hant-MO", "繁"), ("zh-CN", "简"), ("zh", "简"), ("zh-Hans-HK", "简"),
-        ("he-IL", "iw"), ("iw", "iw"), ("in", "id"), ("nb-NO", "no"), ("no", "no"), ("nn", "Hello"),
+        ("he-IL", "iw"), ("iw", "iw"), ("in", "id"), ("nb-NO", "no"), ("no", "no"), ("nn", "Hello"), ("yi", "ji"),
     ])
     func `Chinese goes by its script, old codes by new`(language: String, body: String) throws {
-        let texts = ["zh-Hant": "繁", "zh-Hans": "简", "iw": "iw", "id": "id", "no": "no"]
+        let texts = ["zh-Hant": "繁", "zh-Hans": "简", "iw": "iw", "id": "id", "no": "no", "ji": "ji"]
+        let members = texts.map { #""\#($0)":{"body":"\#($1)"}"# }.joined(separator: ",")
+        let content = try Self.content("{\(members)}", body: "Hello")
+        #expect(try content.filled(with: Self.values(language)).body == body)
+    }
+
+    @Test(arguments: [
+        ("zh-Hant-TW", "台"), ("zh-TW", "台"), ("zh_Hant_HK", "港"), ("zh-HK", "港"), ("zh-Hant-MO", "繁"), ("zh-Hant", "繁"),
+        ("zh-Hans-CN", "简"), ("zh-CN", "简"), ("zh-Hans-TW", "中"), ("zh", "中"),
+    ])
+    func `Chinese of a country needs no script`(language: String, body: String) throws {
+        let texts = ["zh-TW": "台", "zh-Hant-HK": "港", "zh-Hant": "繁", "zh-CN": "简", "zh": "中"]
         let members = texts.map { #""\#($0)":{"body":"\#($1)"}"# }.joined(separator: ",")
         let content = try Self.content("{\(members)}", body: "Hello")
         #expect(try content.filled(with: Self.values(language)).body == body)

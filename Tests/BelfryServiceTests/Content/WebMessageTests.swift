@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: [
         "https://shop.example": "https://shop.example", "https://Shop.Example:443": "https://shop.example",
         "https://shop.example:8443": "https://shop.example:8443", "http://localhost:3000": "http://localhost:3000",
-        "http://127.0.0.1": "http://127.0.0.1", "http://[::1]:80": "http://[::1]:80",
+        "http://127.0.0.1": "http://127.0.0.1", "http://[::1]:80": "http://[::1]",
     ])
     func `an origin is kept as browsers write it`(written: String, text: String) throws {
         #expect(try WebOrigin(written).text == text)

@@ -67,11 +67,25 @@ import Testing
     }
 
     @Test(arguments: [
+        (#""location_ids":[99]"#, "location_ids[0] is 99, this application has no such location"),
+        (#""location_group_ids":[7]"#, "location_group_ids[0] is 7, this application has no such location group"),
+        (#""location_ids":[]"#, "location_ids is empty, it needs a location or a group"),
+        (#""location_ids":[99],"starts_at":"2100-01-01T00:00:00Z""#, "expires_at has to be after the start"),
+    ])
+    func `the admin API names its own fields`(fields: String, words: String) async throws {
+        let server = try await TestAdminServer()
+        let app = "apps/\(try await server.resources("shop").application.uuid.lowercased)"
+        let reply = try await server.send(
+            .post, "\(app)/geofences", #"{"trigger":"enter","expires_at":"2099-01-01T00:00:00Z",\#(fields)}"#)
+        #expect(reply.status == 400 && reply.message?.hasPrefix(words) == true, "\(reply)")
+    }
+
+    @Test(arguments: [
         (#"{}"#, "locations is missing"),
         (#"{"locations":[]}"#, "trigger_type is missing"),
         (
             #"{"locations":[],"trigger_type":"enter","expiry_time":100000000001,"data":{}}"#,
-            "locations is empty, it needs a location, or location_groups a group"
+            "locations is empty, it needs a location or a group"
         ),
         (#"{"locations":[1],"trigger_type":"enter","data":{}}"#, "expiry_time is missing"),
         (#"{"locations":[1],"trigger_type":"enter","expiry_time":100000000005}"#, "data is missing"),

@@ -82,6 +82,7 @@ import Testing
         #expect(try second.list("locations").compactMap { $0["name"]?.stringValue } == ["shop 3"])
         let found = try await server.send(.get, "/v1/locations?q=SHOP%202")
         #expect(try found.list("locations").compactMap { $0["name"]?.stringValue } == ["shop 2"])
+        #expect(try await server.send(.get, "/v1/locations?q=SHOP+2")["totalLocations"] == .integer(1))
         #expect(try await server.send(.get, "/v1/locations?size=1000")["size"] == .integer(50))
         #expect(try await server.send(.get, "/v1/locations?timestamp=1500000000000").list("locations").isEmpty)
         for query in ["page=0", "page=x", "size=0", "size=-1", "timestamp=yesterday"] {

@@ -403,8 +403,8 @@ import Testing
     @Test func `a geofence is made, shown with its triggers, and changed`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let fields = [
-            ("body", "Welcome"), ("title", "Dairy"), ("trigger", "exit"), ("platform", "ios"), ("topics", "Dairy"),
-            ("starts_at", "2198-01-31T08:30"), ("expires_at", "2199-01-31T08:30"),
+            ("body", "Welcome"), ("title", "Dairy"), ("trigger", "exit"), ("platform", "ios"),
+            ("topics", "Dairy, \"Milk, raw\""), ("starts_at", "2198-01-31T08:30"), ("expires_at", "2199-01-31T08:30"),
         ]
         let nowhere = try await browser.post("\(path)/geofences", fields)
         #expect(nowhere.status == .unprocessableContent && nowhere.contains("Choose a location or a group"))
@@ -413,7 +413,8 @@ import Testing
         let fence = try #require(
             try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).elements.last)
         #expect(
-            fence.plan.trigger == .exit && fence.plan.groups == [contents.group.key] && fence.plan.tags == ["dairy"])
+            fence.plan.trigger == .exit && fence.plan.groups == [contents.group.key]
+                && fence.plan.tags == ["dairy", "milk, raw"])
         #expect(
             fence.plan.data.parts["ios"] == .object(["alertBody": .string("Welcome"), "alertTitle": .string("Dairy")]))
         let event = AnalyticsEvent(
@@ -422,6 +423,7 @@ import Testing
         _ = try await dashboard.store.record([event], on: contents.platform, lateMax: .seconds(9))
         let page = try await browser.get("\(path)/geofences/\(fence.key)")
         #expect(page.contains("\(path)/places\" aria-current=\"page\""), "in the menu")
+        #expect(page.contains("value=\"dairy, &quot;milk, raw&quot;\""), "a name with a comma stays one")
         #expect(page.contains("Welcome") && page.contains("<dt>Triggers</dt><dd><span dir=\"auto\">1</span>"))
         #expect(page.contains("name=\"\(box.0)\" value=\"yes\" checked") && page.contains("2198-01-31T08:30"))
         let json = #"{"ios": {"alertBody": "Hi", "hasAction": true}}"#

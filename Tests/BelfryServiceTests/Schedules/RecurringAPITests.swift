@@ -81,8 +81,10 @@ import Testing
     @Test func `it is paused, resumed and skipped, each audited`() async throws {
         let server = try await TestAdminServer()
         let (_, id) = try await made(server)
-        let paused = try await server.send(.post, "\(id)/pause")
+        let paused = try await server.send(.post, "\(id)/pause", headers: [.idempotencyKey: "p"])
         #expect(paused["state"] == .string("paused") && paused["due_at"] == .null, "\(paused)")
+        let repeated = try await server.send(.post, "\(id)/pause", headers: [.idempotencyKey: "p"])
+        #expect(paused.headers[.eTag] != nil && repeated.headers[.eTag] == paused.headers[.eTag])
         let resumed = try await server.send(.post, "\(id)/resume")
         #expect(resumed["state"] == .string("waiting") && resumed["due_at"] == .string("2023-11-16T08:00:00.000Z"))
         let skipped = try await server.send(.post, "\(id)/skip-next")
@@ -192,7 +194,14 @@ import Testing
     @Test(arguments: [
         (#"{}"#, "", "recurrence.rule is missing"), (#"{"rule":"FREQ=DAILY"}"#, "", "recurrence.start is missing"),
         (#"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00"}"#, "", "recurrence.time_zone is missing"),
-        (#"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"CET1"}"#, "", "recurrence.time_zone is 'CET1'"),
+        (
+            #"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"CET1"}"#, "",
+            "recurrence.time_zone is 'CET1', it has"
+        ),
+        (
+            #"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"europe/vienna"}"#, "",
+            "recurrence.time_zone is 'europe/vienna' (is Europe/Vienna meant?)"
+        ),
         (#"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00Z","time_zone":"UTC"}"#, "", "recurrence.start has to be"),
         (
             #"{"rule":"FREQ=DAILY;BYHOUR=9","start":"2023-11-15T09:00","time_zone":"UTC"}"#, "",

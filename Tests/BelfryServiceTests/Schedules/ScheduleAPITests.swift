@@ -103,6 +103,7 @@ import Testing
         (#"{"message":{"body":""}}"#, "message needs a body or a custom part"),
         (#"{"target":{"topics":[],"platform":""}}"#, "target needs at least one of devices"),
         (#"{"scheduleAt":-1}"#, "scheduleAt is -1"), ("[]", "body has to be an object"),
+        (#"{"expiryTime":1500000100000}"#, "expiryTime is 2017-07-14T02:41:40"),
     ])
     func `an invalid update is a 400 and changes nothing`(body: String, message: String) async throws {
         let server = try await TestServer()

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `the first and the last month have neighbours`() throws {
         let (first, last) = (try #require(Month("1970-01")), try #require(Month("9998-12")))
-        #expect(first.previous.year == 1970 && last.next.year == 9998)
+        #expect(first.previous == first && last.next == last)
     }
 
     @Test func `a schedule stands on its calendar day with a link`() async throws {
@@ -75,6 +75,25 @@ import Testing
         #expect(try await browser.post(edit, now).contains("somebody else changed the schedule"))
         let timeless = send.filter { $0.0 != "send_at" } + [("version", "\(changed.version)")]
         #expect(try await browser.post(edit, timeless).status == .unprocessableContent)
+    }
+
+    @Test func `a schedule by local clocks is changed but its time`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let (store, application) = (dashboard.store, contents.application.key)
+        let fields = [("audience", "everyone"), ("clock", "local"), ("action", "send"), ("reviewed", "1")]
+        let time = ("send_at", "2199-01-31T08:30")
+        let compose = path.replacing("/schedules", with: "/compose")
+        let made = try await browser.post(compose, fields + [time, ("body", "Milk")])
+        #expect(made.location.hasSuffix("?done=scheduled"))
+        let all = try await store.schedules(of: application, after: nil, limit: 9)
+        let schedule = try #require(all.first { $0.local != nil })
+        let change = fields + [("body", "Fresh milk"), ("version", "\(schedule.version)")]
+        let edit = "\(path)/\(schedule.key.id)/edit"
+        let later = try await browser.post(edit, change + [("send_at", "2199-02-01T08:30")])
+        #expect(later.status == .unprocessableContent && later.contains("cannot be changed"))
+        #expect(try await browser.post(edit, change + [time]).location.hasSuffix("?done=changed"))
+        let changed = try #require(try await store.schedule(schedule.key, of: application))
+        #expect(changed.pushRequest.content.body == "Fresh milk" && changed.local == schedule.local)
     }
 
     @Test func `clearing the form clears a schedule's expiry and urgency`() async throws {
