@@ -98,7 +98,7 @@ package struct Server: Sendable {
             ]
             for (name, address) in others { metadata[name] = "\(address)" }
             logger.info("serving", metadata: metadata)
-            await showSetupLink(resources, at: ports["dashboard"] ?? addresses.http)
+            await showSetupLink(resources, at: ListenerConfiguration.local(ports["dashboard"] ?? addresses.http))
             parts.systemdNotifier.serving()
             await onReady(addresses, resources)
         }

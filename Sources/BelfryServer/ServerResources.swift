@@ -160,7 +160,9 @@ package struct ServerResources: Sendable {
         do {
             let (isNewer, lacks) = try await schemaDistance(storage)
             if isNewer { return "it was written by a later version of Belfry" }
-            if !lacks, try await !storage.isNew { try await storage.demandServable() }
+            if try await lacks ? storage.migrates : !storage.isNew {
+                try await storage.demandServable(isCurrent: !lacks)
+            }
             try await storage.demandConnections(attempts: 1)
             let isBehind = lacks && !storage.migrates
             return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
@@ -201,10 +203,10 @@ extension StorageConfiguration {
         }
     }
 
-    /// Throws when the database is half a copy, or was copied away.
-    fileprivate func demandServable() async throws {
-        guard let databaseURL else { return try SQLiteStore.demandServable(at: databaseFile) }
-        try await PostgresStore.demandServable(databaseURL)
+    /// Throws when the database is half a copy, or was copied away, or cannot be written.
+    fileprivate func demandServable(isCurrent: Bool) async throws {
+        if let databaseURL { return try await PostgresStore.demandServable(databaseURL, isCurrent: isCurrent) }
+        if isCurrent { try SQLiteStore.demandServable(at: databaseFile) }
     }
 
     /// Throws where a pooler does not give a server all its connections.

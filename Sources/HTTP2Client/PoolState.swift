@@ -134,14 +134,10 @@ struct PoolState {
     }
 
     /// Retires all open connections; new ones are opened when work asks for them.
-    mutating func replaceAll() -> [Action] {
-        drain(members.filter { $0.phase == .open })
-    }
+    mutating func replaceAll() -> [Action] { drain(members.filter { $0.phase == .open }) }
 
     /// Closes what nothing stands on, now.
-    mutating func closeIdle() -> [Action] {
-        drain(members.filter { $0.phase == .open && $0.assigned == 0 })
-    }
+    mutating func closeIdle() -> [Action] { drain(members.filter { $0.phase == .open && $0.assigned == 0 }) }
 
     mutating func shut() -> [Action] {
         isShut = true

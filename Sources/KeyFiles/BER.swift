@@ -29,9 +29,7 @@ struct BERReader {
     }
 
     /// The next value if it has the tag.
-    mutating func nextIfAny(_ tag: UInt8) throws(KeyFileError) -> BERValue? {
-        rest.first == tag ? try next() : nil
-    }
+    mutating func nextIfAny(_ tag: UInt8) throws(KeyFileError) -> BERValue? { rest.first == tag ? try next() : nil }
 
     private static func value(from rest: inout ArraySlice<UInt8>, depth: Int) throws(KeyFileError) -> BERValue {
         guard depth < depthMax, let tag = rest.popFirst(), tag & 0x1F != 0x1F, let first = rest.popFirst() else {

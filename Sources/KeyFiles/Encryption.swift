@@ -92,8 +92,7 @@ struct Encryption {
 
     /// Charges the budget for another try.
     func charge(_ budget: inout DerivationBudget) throws(KeyFileError) {
-        try budget.charge(
-            derivation.iterations, blocks: derivation.blocks(of: cipher.keySize) + (iv == nil ? 1 : 0))
+        try budget.charge(derivation.iterations, blocks: derivation.blocks(of: cipher.keySize) + (iv == nil ? 1 : 0))
     }
 
     private func run(_ bytes: [UInt8], _ derived: [UInt8], _ iv: [UInt8]) -> [UInt8]? {

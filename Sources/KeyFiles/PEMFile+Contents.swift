@@ -59,8 +59,8 @@ extension PEMFile {
         if (try? P256.Signing.PrivateKey(derRepresentation: block.bytes)) != nil { return "a P-256 private key" }
         if (try? P384.Signing.PrivateKey(derRepresentation: block.bytes)) != nil { return "a P-384 private key" }
         if (try? P521.Signing.PrivateKey(derRepresentation: block.bytes)) != nil { return "a P-521 private key" }
-        // A certificate has the numbers of its key in it.
-        if block.label == "CERTIFICATE" { return "a certificate" }
+        // A certificate, and a request for one, has the numbers of its key in it.
+        guard block.label.hasSuffix("KEY") else { return "a \(block.label.lowercased())" }
         if block.label.hasSuffix("PRIVATE KEY"), block.bytes.isEmpty {
             return "a private key with a passphrase; take the passphrase off first"
         }

@@ -107,8 +107,7 @@ private struct PEMScanner {
         move(to: end)
         let last = try self.label(behind: Self.end)
         guard last == label else {
-            throw KeyFileError(
-                .format, "\(label), which begins at line \(first), ends as \(last) at line \(line)")
+            throw KeyFileError(.format, "\(label), which begins at line \(first), ends as \(last) at line \(line)")
         }
         return PEMFile.Block(label: label, bytes: bytes, isHeaded: true)
     }
@@ -166,8 +165,7 @@ private struct PEMScanner {
         }
         place = body.upperBound
         guard let bytes = decoder.finished else {
-            throw KeyFileError(
-                .format, "\(label), lines \(first) to \(line), lacks a character of its Base64")
+            throw KeyFileError(.format, "\(label), lines \(first) to \(line), lacks a character of its Base64")
         }
         if let length = DERKind.length(of: bytes), length != bytes.count {
             throw KeyFileError(

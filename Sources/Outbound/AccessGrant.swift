@@ -45,8 +45,7 @@ extension Outbound {
     ) async -> Result<AccessGrant, AccessTokenError> {
         let fields = form.map { "\(Self.escaped($0))=\(Self.escaped($1))" }
         let body = fields.joined(separator: "&")
-        return Self.grant(
-            await ask(url, form: body, authorization: nil, tls: tls, deadline: deadline), from: url)
+        return Self.grant(await ask(url, form: body, authorization: nil, tls: tls, deadline: deadline), from: url)
     }
 
     /// Escapes a text as forms do. Source: WHATWG URL, application/x-www-form-urlencoded.

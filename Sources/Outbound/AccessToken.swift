@@ -44,9 +44,7 @@ public final class AccessToken: Sendable {
 
     /// The provider did not accept a token of this generation: it is not used again. Many rejections of the same token
     /// cause one new one.
-    public func reject(_ generation: Int) {
-        held.withLock { $0.schedule.reject(generation) }
-    }
+    public func reject(_ generation: Int) { held.withLock { $0.schedule.reject(generation) } }
 
     private func fetchForAll() async -> AccessTokenSchedule.Step {
         let result = await fetch()
@@ -71,9 +69,7 @@ public final class AccessToken: Sendable {
         }
     }
 
-    public static func monotonicNow() -> Duration {
-        ContinuousClock.now - origin
-    }
+    public static func monotonicNow() -> Duration { ContinuousClock.now - origin }
 
     private static let origin = ContinuousClock.now
 }

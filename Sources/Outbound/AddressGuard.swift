@@ -6,9 +6,7 @@ extension AddressGuard {
     ///
     /// Refuses addresses that are not public however they are written, and names that have a meaning only in a local
     /// network. A public name may still resolve to a private address: only the proxy can see that, and must refuse it.
-    public func permits(url: String) -> Bool {
-        URL(string: url)?.host.map { permits(host: $0) } ?? false
-    }
+    public func permits(url: String) -> Bool { URL(string: url)?.host.map { permits(host: $0) } ?? false }
 
     func permits(host: String) -> Bool {
         let host = host.lowercased()
@@ -70,9 +68,7 @@ public struct AddressGuard: Sendable, Hashable {
     /// Ranges whose last four bytes are the actual IPv4 address: mapped (RFC 4291) and NAT64 (RFC 6052).
     private static let embedding = ["::ffff:0.0.0.0/96", "64:ff9b::/96"].compactMap(AddressBlock.init)
 
-    public func permits(_ address: SocketAddress) -> Bool {
-        address.ipBytes.map { permits($0) } ?? false
-    }
+    public func permits(_ address: SocketAddress) -> Bool { address.ipBytes.map { permits($0) } ?? false }
 
     private func permits(_ bytes: [UInt8]) -> Bool {
         if allowed.contains(where: { $0.contains(bytes) }) { return true }

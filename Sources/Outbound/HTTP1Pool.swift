@@ -243,8 +243,7 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
         ) { [configuration] channel in
             if let tls = configuration.tls {
                 try channel.pipeline.syncOperations.addHandler(ClientChannel.makeTLS(tls, configuration.host))
-                try channel.pipeline.syncOperations.addHandler(
-                    bound.value.1.alpn { configuration.onHTTP2() })
+                try channel.pipeline.syncOperations.addHandler(bound.value.1.alpn { configuration.onHTTP2() })
             }
             try bound.value.1.addHandlers(to: channel)
         }

@@ -108,8 +108,7 @@ extension OutboundAnswer {
 
 extension OutboundResponse {
     init(_ response: HTTP2Response) {
-        self.init(
-            status: response.status, headers: HTTPHeaders(response.keptHeaders), body: Array(response.body))
+        self.init(status: response.status, headers: HTTPHeaders(response.keptHeaders), body: Array(response.body))
     }
 }
 

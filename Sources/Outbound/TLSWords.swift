@@ -36,9 +36,7 @@ extension Outbound {
     }
 
     /// Whether a text can be put into a header unescaped: visible ASCII, and not empty.
-    public static func isWord(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
-    }
+    public static func isWord(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
 
     /// Letters, digits and `kept` as they are, all else as `%XX`.
     public static func percentEncoded(_ text: some Sequence<UInt8>, keeping kept: StaticString = "-._~") -> String {

@@ -169,9 +169,7 @@ public final class Connection {
         return name
     }
 
-    func failure(_ code: PostgresError.Code) -> PostgresError {
-        PostgresError(code, message: Self.words(of: handle))
-    }
+    func failure(_ code: PostgresError.Code) -> PostgresError { PostgresError(code, message: Self.words(of: handle)) }
 
     /// A statement that was prepared and is not there, or is there already, tells of a pooler that was taken for none.
     private func refusal(_ rows: Rows) -> PostgresError {

@@ -29,10 +29,8 @@ enum AdminBackend: Sendable {
     ) async throws -> (reply: JSONValue?, tag: String?) {
         switch self {
         case .local(let service, let absence):
-            let api = LocalAdminAPI(
-                service: service, logger: Logger(label: "belfry"), absence: absence)
-            return try await api.exchange(
-                method, path, body.map { JSONValue.object($0).encoded } ?? [], ifMatch: tag)
+            let api = LocalAdminAPI(service: service, logger: Logger(label: "belfry"), absence: absence)
+            return try await api.exchange(method, path, body.map { JSONValue.object($0).encoded } ?? [], ifMatch: tag)
         case .remote(let client): return try await client.ask(method, path, body, ifMatch: tag)
         }
     }
@@ -41,8 +39,7 @@ enum AdminBackend: Sendable {
     func answer<Reply: Decodable>(
         _ method: String, _ path: String, _ body: JSONObject? = nil
     ) async throws -> Reply {
-        let value = try await ask(method, path, body) ?? .null
-        return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+        try Reply(answer: (await ask(method, path, body) ?? .null).encoded)
     }
 
     func read<Reply: Decodable>(_ path: String) async throws -> Reply { try await answer("GET", path) }
@@ -124,7 +121,6 @@ struct AdminThing: Sendable {
     func answer<Reply: Decodable>(
         _ method: String, _ below: String = "", _ body: JSONObject? = nil
     ) async throws -> Reply {
-        let value = try await ask(method, below, body) ?? .null
-        return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+        try Reply(answer: (await ask(method, below, body) ?? .null).encoded)
     }
 }

@@ -20,7 +20,8 @@ struct AdminClient: Sendable {
     ///   - server: `http://host:port` or `https://host`, with or without a slash at its end.
     ///   - caFile: certificates in PEM to trust instead of the system's.
     init(server: String, key: String, caFile: String? = nil) throws {
-        guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host() != nil else {
+        guard let url = URL(string: server), ["http", "https"].contains(url.scheme?.lowercased()), url.host() != nil
+        else {
             throw AdminFault(
                 "--server (or BELFRY_SERVER) is `\(server.quotable)`, it has to be http://host:port or https://host")
         }
@@ -51,18 +52,12 @@ struct AdminClient: Sendable {
     func send<Body: Decodable>(
         _ method: String, _ path: String, _ body: JSONObject? = nil
     ) async throws -> Body {
-        let reply = try await exchange(method, path, body)
-        do {
-            return try JSONDecoder().decode(Body.self, from: Data(reply.body))
-        } catch {
-            throw AdminFault("\(name) does not speak the admin API of this version: \(error)")
-        }
+        try Body(answer: await exchange(method, path, body).body)
     }
 
     /// Sends bytes as they are, and reads the reply.
     func upload<Body: Decodable>(_ method: String, _ path: String, _ bytes: [UInt8]) async throws -> Body {
-        let reply = try await exchange(method, path, (type: "application/octet-stream", bytes: bytes))
-        return try JSONDecoder().decode(Body.self, from: Data(reply.body))
+        try Body(answer: await exchange(method, path, (type: "application/octet-stream", bytes: bytes)).body)
     }
 
     /// Asks, and reads the answer as any JSON, nil where there is none, and its entity tag.
@@ -146,6 +141,23 @@ struct AdminFault: Error, CustomStringConvertible {
 
     /// Whether the same request may get an answer a little later.
     var isTransient: Bool { status.map { $0 == 429 || $0 >= 500 } ?? true }
+}
+
+extension Decodable {
+    /// Reads an answer of the admin API. Throws where its form is another, as that of a different server.
+    init(answer: some Sequence<UInt8>) throws(AdminFault) {
+        do { self = try JSONDecoder().decode(Self.self, from: Data(answer)) } catch {
+            throw AdminFault("the server does not speak the admin API of this version: \(error)")
+        }
+    }
+}
+
+extension JSONValue? {
+    /// The things of a list, which an answer of the admin API has even where there are none.
+    func list(_ member: String) throws(AdminFault) -> [JSONValue] {
+        if case .array(let things)? = self?[member] { return things }
+        throw AdminFault("the server does not speak the admin API of this version: its answer has no \(member)")
+    }
 }
 
 /// Requests of a command to one server, over the connections that providers are posted to by; no proxy is used.

@@ -13,6 +13,8 @@ enum Main {
             exit(1)
         }
         Terminal.flushByLine()
+        // Help that is wrapped to a width of 0, as some consoles give it, has no words.
+        if let columns = getenv("COLUMNS"), atoi(columns) < 1 { unsetenv("COLUMNS") }
         if let number = StandardStreams.argumentOfOtherText {
             StandardError.write("Error: argument \(number) is not UTF-8\n")
             exit(64)
@@ -67,14 +69,10 @@ struct Belfry: AsyncParsableCommand {
             """,
         version: Release.version,
         subcommands: [
-            Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
-            ChannelCommand.self, DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TemplateCommand.self,
-            CampaignCommand.self,
-            TopicCommand.self,
-            LocationCommand.self, GeofenceCommand.self,
-            PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, CancelCommand.self, RetractCommand.self,
-            WriteOffCommand.self,
-            TenantCommand.self,
+            Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self, ChannelCommand.self,
+            DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TemplateCommand.self, CampaignCommand.self,
+            TopicCommand.self, LocationCommand.self, GeofenceCommand.self, PushCommand.self, ScheduleCommand.self,
+            ReceiptCommand.self, CancelCommand.self, RetractCommand.self, WriteOffCommand.self, TenantCommand.self,
             AdminCommand.self, UserCommand.self, AuditCommand.self, AcrobitsCommand.self, CarmaCommand.self,
             GeneroCommand.self, PublisherCommand.self, WebhookCommand.self, GatewayCommand.self, ImportCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,

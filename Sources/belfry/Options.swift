@@ -161,8 +161,7 @@ extension ServerOptions {
         let named = isHere ? nil : variable
         guard let server = server ?? named else {
             return try await withResources { resources in
-                try await body(
-                    .local(resources.operatorService, absence: { try await resources.serverAbsence() }))
+                try await body(.local(resources.operatorService, absence: { try await resources.serverAbsence() }))
             }
         }
         let client = try AdminClient(
@@ -275,8 +274,7 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
     ) async throws -> JSONValue? {
         let items = query.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }
         return try await withBackend { backend in
-            let app = try await uuid(from: backend)
-            let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
+            let path = try await Self.path(path, of: uuid(from: backend))
             return try await backend.ask(method, items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))", body)
         }
     }
@@ -284,10 +282,14 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
     /// Changes something of the application by what it is: see `AdminBackend.edit`.
     func edit(_ path: [String], _ change: (JSONValue?) throws -> JSONObject) async throws -> JSONValue? {
         try await withBackend { backend in
-            let app = try await uuid(from: backend)
-            let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
-            return try await backend.edit(path, change)
+            try await backend.edit(Self.path(path, of: uuid(from: backend)), change)
         }
+    }
+
+    /// The path of something of an application. A part that is empty would leave that of the list.
+    private static func path(_ parts: [String], of app: UUID) throws -> String {
+        guard !parts.contains("") else { throw ValidationError("an argument is empty that has to name something") }
+        return (["apps", app.lowercased] + parts).map(\.percentEncoded).joined(separator: "/")
     }
 
     /// Prints the first things of a list.
@@ -304,7 +306,7 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
             // The lists of the map have 50 at a time; one more than is printed tells whether there are more.
             let page = [("limit", String(min(limit - rows.count, 49) + 1)), ("cursor", cursor)]
             let reply = try await ask("GET", path, query: query + page)
-            if case .array(let found)? = reply?[member] { rows += found }
+            rows += try reply.list(member)
             cursor = reply?["next_cursor"]?.stringValue
         } while cursor != nil && rows.count <= limit
         try show(Array(rows.prefix(limit)), columns: columns)

@@ -61,7 +61,7 @@ extension CommandTests.ConfigurationTests {
         Faulty(testDescription: "single sign-on without an issuer, and one that is no address") { _ in
             (
                 #"""
-                {"dashboard": {"password.login": false, "public.url": "belfry.example", "sso.issuers": "corp, Big_Corp, last, third",
+                {"dashboard": {"password.login": false, "public.url": "belfry.example", "sso.issuers": "corp, Big_Corp, last, third, none",
                  "sso.corp": {"issuer": "http://127.0.0.1:9400", "client.id": "a", "roles": "groups=ops:king"},
                  "sso.last": {"issuer": "https://id.example"},
                  "sso.third": {"issuer": "https://id.example", "client.id": "a", "trust.root.file": "/nowhere/ca.pem"}}}
@@ -70,7 +70,8 @@ extension CommandTests.ConfigurationTests {
                     "dashboard.sso.issuers has `Big_Corp`, a name has 1 to 32 letters",
                     "dashboard.sso.corp.issuer is `http://127.0.0.1:9400`, it has to be an https:// address",
                     "dashboard.sso.corp.roles gives the role `king`, it has to be one of: operator, tenant-admin",
-                    "dashboard.sso.last.client.id is not set",
+                    "dashboard.sso.last.client.id is not set", "dashboard.sso.none.client.id is not set",
+                    "dashboard.sso.none.issuer is ``, it has to be an https:// address",
                     "dashboard.sso.third.trust.root.file cannot be used: /nowhere/ca.pem is missing",
                     "dashboard.password.login is false, and dashboard.sso.issuers is empty",
                     "dashboard.public.url is `belfry.example`, it has to begin with https://",

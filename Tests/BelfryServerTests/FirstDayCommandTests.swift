@@ -73,7 +73,7 @@ extension CommandTests.FirstDayCommandTests {
                 ["push", "--app", installation.application, "--topic", "town", "--body", "x"],
             ] {
                 let ended = try await Program.run(
-                    command + installation.storageFlags, ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0"],
+                    command + installation.storageFlags, Program.freePorts,
                     in: installation.scratch)
                 #expect(
                     ended.status != 0
@@ -437,8 +437,9 @@ extension CommandTests.FirstDayCommandTests {
             let words = command.split(separator: " ").map(String.init)
             let refused = try await Program.run(words + ["--no-such-option"], in: scratch)
             #expect(refused.status == 64 && refused.err.contains("Usage: \(usage)\n"), "\(refused)")
-            let help = try await Program.run(words + ["--help"], in: scratch)
+            let help = try await Program.run(words + ["--help"], ["COLUMNS": "0"], in: scratch)
             #expect(help.status == 0 && help.err == "" && help.out.contains("USAGE: \(usage)\n\n"), "\(help)")
+            #expect(help.out.contains("OVERVIEW: "), "\(help)")
         }
     }
 }
@@ -537,6 +538,16 @@ extension CommandTests.FirstDayCommandTests {
                 (["admin", "create", "--scope", "sender"], "which needs --tenant or --app"),
                 (["location", "create", "--latitude", "nan"], "--latitude has to be a number"),
                 (["location", "edit", "1"], "give --name, --latitude, --longitude or --radius"),
+                (["topic", "show", ""], "an argument is empty that has to name something"),
+                (["campaign", "edit", "", "--body", "x"], "an argument is empty that has to name something"),
+                (["schedule", "show", "", "--app", installation.application], "`` is not the id of a schedule"),
+                (["channel", "show", "", "--platform", installation.platform], "an argument is empty"),
+                (["nodes", "--config", ""], "--config is empty, it has to name a file"),
+                (["gateway", "open", "matrix"], "give --platform for each app id"),
+                (
+                    ["gateway", "open", "matrix", "--platform", "a=\(installation.platform)", "--platform", "a=b"],
+                    "--platform names a twice"
+                ),
                 (["device", "edit", installation.platform], "give --subscribe, --unsubscribe, --user or --alias"),
                 (
                     ["admin", "user", "create", "--email", "a@b.example", "--role", "sender"],
@@ -576,6 +587,10 @@ extension CommandTests.FirstDayCommandTests {
             #expect(try await installation.run(["device", "list", "--limit", "3"] + app).err == "")
             let resumed = try await installation.run("platform", "resume", installation.platform)
             #expect(resumed.status == 0 && resumed.out.contains("was not parked"), "\(resumed)")
+            let invited = try await Program.run(
+                ["admin", "user", "create", "--email", "a@b.example", "--role", "operator"] + installation.storageFlags,
+                ["BELFRY_DASHBOARD_PORT": "8443"], in: installation.scratch)
+            #expect(invited.out.contains("setup_link  http://127.0.0.1:8443/dashboard/setup"), "\(invited)")
             let made: [String: String] = try await installation.run(
                 ["push", "--topic", "town", "--body", "x", "--send-at", "2199-01-31T09:00:00Z", "--json"] + app
             ).decoded()

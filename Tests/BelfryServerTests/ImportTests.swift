@@ -279,6 +279,8 @@ extension ServerTests.ImportTests {
             let packed = try Data(contentsOf: URL(filePath: list + ".gz"))
             try packed.prefix(packed.count / 2).write(to: URL(filePath: list + ".gz"))
             let other = try scratch.write("row,of,mine\n", to: "other.csv")
+            let device = scratch.file("device")
+            try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
             func read(_ list: String, _ verdicts: String, _ more: String...) async throws -> Program.Ended {
                 let options = ["--app", installation.application, "--format", "csv", "--verdicts", verdicts]
                 return try await installation.run(["import", "devices"] + options + more + [list])
@@ -293,12 +295,22 @@ extension ServerTests.ImportTests {
             for (input, verdicts, words) in [
                 (list, list, "--verdicts names the list itself"), (list, other, "holds something else than verdicts"),
                 (scratch.path, verdicts, "is a directory, a file is expected"),
+                (list, device, "is no file that verdicts can stand in"),
             ] {
                 let refused = try await read(input, verdicts)
                 #expect(refused.status != 0 && refused.err.contains(words), "\(refused)")
             }
             #expect(try String(contentsOfFile: list, encoding: .utf8).hasPrefix("registration_token"))
             #expect(try String(contentsOfFile: other, encoding: .utf8) == "row,of,mine\n")
+            let link = scratch.file("link")
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: verdicts)
+            #expect(try await read(list, link, "--dry-run").status == 0)
+            for kept in [device, link] { _ = try FileManager.default.destinationOfSymbolicLink(atPath: kept) }
+            let first = try #require(FileHandle(forWritingAtPath: verdicts))
+            #expect(flock(first.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
+            let second = try await read(list, verdicts, "--dry-run")
+            #expect(second.status != 0 && second.err.contains("is written by another import"), "\(second)")
+            try first.close()
         }
     }
 
@@ -311,7 +323,8 @@ extension ServerTests.ImportTests {
                 "import", "devices", "--app", installation.application, "--format", "csv", "--json", "--verdicts",
                 installation.scratch.file("v.csv"),
             ]
-            let report: Report = try await installation.run(arguments + [list + ".gz"]).decoded()
+            try FileManager.default.moveItem(atPath: list + ".gz", toPath: list + ".GZ")
+            let report: Report = try await installation.run(arguments + [list + ".GZ"]).decoded()
             #expect(report.rows == 1 && report.new == 1)
             let substituted: Report = try await Program.run(
                 ["import", "devices", "--app", installation.application, "--format", "csv", "--json"]

@@ -26,6 +26,16 @@ extension OutageTests.PostgresTests {
                 #expect(try await installation.settled(push).counts == ["accepted": 1])
                 #expect(installation.simulator.ledger.token([UInt8](repeating: 0xAB, count: 32))?.told == 1)
                 #expect(try await installation.run("check").status == 0)
+                for (setting, words) in [
+                    ("default_transaction_read_only%3Don", "cannot be written"),
+                    ("search_path%3Dnowhere", "may not make tables"),
+                ] {
+                    let url = database.url(of: "postgres") + "?options=-c%20\(setting)"
+                    let refused = try await Program.run(
+                        ["check", "--data-directory", installation.data], ["BELFRY_DATABASE_URL": url],
+                        in: installation.scratch)
+                    #expect(refused.status != 0 && refused.err.contains(words), "\(refused)")
+                }
                 try await server.end(SIGTERM)
                 #expect(server.ending == 0)
             }
@@ -134,8 +144,8 @@ extension OutageTests.PostgresTests {
                 for command in ["serve", "check"] {
                     for (url, words) in faults {
                         let ended = try await Program.run(
-                            [command, "--data-directory", scratch.file("data")], ["BELFRY_DATABASE_URL": url],
-                            in: scratch)
+                            [command, "--data-directory", scratch.file("data")],
+                            Program.freePorts.merging(["BELFRY_DATABASE_URL": url]) { $1 }, in: scratch)
                         #expect(ended.status != 0)
                         #expect(ended.err.contains(words), "\(ended.err)")
                         #expect(!ended.err.contains("topsecret"), "\(ended.err)")

@@ -2,6 +2,7 @@ import BelfryServer
 import BelfryService
 import BelfryTesting
 import Foundation
+import Logging
 import Testing
 
 /// Other users of the machine read nothing of what a server keeps.
@@ -39,6 +40,22 @@ import Testing
             }
             try await TestServer.serve(configuration, log) { _, _ in try expectPrivate(files, in: data) }
             #expect(try mode(data) == 0o755, "the directory is its owner's to open")
+        }
+    }
+
+    @Test func `a file whose mode cannot change is judged by it`() {
+        // Linux changes no mode below /proc, as on a volume that is mounted to be read.
+        #expect("/proc/self/environ".makePrivate() && !"/proc/self/stat".makePrivate())
+    }
+
+    @Test func `the first link leads to a host that answers`() async throws {
+        try await Scratch.with { scratch in
+            var configuration = try await TestServer.quick(in: scratch)
+            configuration.http.host = "0.0.0.0"
+            let log = CapturedLog()
+            try await TestServer.serve(configuration, log) { _, _ in }
+            let link = try #require(log.lines(atLeast: .info).first { $0.contains("this link works once") })
+            #expect(link.contains("link=http://localhost:"), "\(link)")
         }
     }
 

@@ -25,7 +25,7 @@ extension ServerTests.RemoteTests {
             let keyFile = try installation.scratch.write(key.key + "\n", to: "operator.key")
             func remote(_ arguments: String...) async throws -> Program.Ended {
                 try await Program.run(
-                    arguments + ["--server", base + "/", "--key-file", keyFile], in: installation.scratch)
+                    arguments + ["--server", base.uppercased() + "/", "--key-file", keyFile], in: installation.scratch)
             }
             let token = String(repeating: "ab", count: 32)
             _ = try await installation.app(at: base).send(
@@ -128,6 +128,11 @@ extension ServerTests.RemoteTests {
             #expect(small.contains("its scope is read-only"), "\(small)")
             #expect(try await run(nil, "app", "list", at: base).contains("BELFRY_ADMIN_KEY"))
             #expect(try await run(wrong, "app", "list", at: "ftp://somewhere").contains("http://host:port"))
+            try await TestReceiver.with { other in
+                #expect(try await run(wrong, "app", "list", at: other.url).contains("does not speak the admin API"))
+                let topics = try await run(wrong, "topic", "list", "--app", installation.application, at: other.url)
+                #expect(topics.contains("its answer has no topics"), "\(topics)")
+            }
             try await server.end(SIGTERM)
             #expect(try await run(wrong, "app", "list", at: base).contains("does not answer"))
         }

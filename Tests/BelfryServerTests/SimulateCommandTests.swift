@@ -1,3 +1,4 @@
+import BelfrySimulators
 import Foundation
 import Testing
 
@@ -46,6 +47,28 @@ import Testing
                 let mode = try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int
                 #expect(mode == 0o600, "\(secret)")
             }
+        }
+    }
+
+    @Test(arguments: [
+        ("webhook", "--port", "65536"), ("webhook", "--control-port", "65536"), ("webhook", "--latency", "-1"),
+        ("webpush", "--subscriptions", "-1"),
+    ])
+    func `a number that cannot be meant is refused`(provider: String, option: String, value: String) async throws {
+        try await TestInstallation.with { installation in
+            let ended = try await Program.run(
+                ["simulate", provider, "\(option)=\(value)"], in: installation.scratch, within: .seconds(60))
+            #expect(ended.status == 64 && ended.err.contains(option), "\(ended)")
+        }
+    }
+
+    @Test(arguments: ["--port", "--control-port"])
+    func `a port in use is named`(option: String) async throws {
+        try await TestInstallation.with { installation in
+            let port = "\(installation.simulator.port)"
+            let ended = try await Program.run(
+                ["simulate", "webhook", option, port], in: installation.scratch, within: .seconds(60))
+            #expect(ended.status != 0 && ended.err.contains("cannot listen on port \(port): "), "\(ended)")
         }
     }
 }

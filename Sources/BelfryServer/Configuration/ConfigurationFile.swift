@@ -15,6 +15,8 @@ struct ConfigurationFile {
 
     /// Throws `ConfigurationFaults` when the file cannot be read or is not a JSON object.
     init(path: String) throws {
+        // An empty path would be the current folder.
+        guard !path.isEmpty else { throw ConfigurationFaults(lines: ["--config is empty, it has to name a file"]) }
         let path = path.absolutePath
         self.path = path
         let bytes: Data

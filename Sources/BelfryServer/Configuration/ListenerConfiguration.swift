@@ -27,9 +27,11 @@ package struct ListenerConfiguration: Sendable {
     }
 
     /// The URL for clients on this machine.
-    package var localURL: String {
-        let isEverywhere = host == "0.0.0.0" || host == "::"
-        return ListenerConfiguration(host: isEverywhere ? "localhost" : host, port: port, tls: tls).url
+    package var localURL: String { Self.local(url) }
+
+    /// The URL of a listener for clients on this machine: a host that stands for all addresses is none to connect to.
+    static func local(_ url: String) -> String {
+        url.replacing("//0.0.0.0:", with: "//localhost:").replacing("//[::]:", with: "//localhost:")
     }
 
     /// - Parameter tls: nil for plain HTTP.
@@ -47,8 +49,7 @@ package struct ListenerConfiguration: Sendable {
         let versionMax = settings.choice("\(prefix).tls.version.max", default: TLSFiles.VersionMax.tls13)
         switch (certificate, key) {
         case (let certificate?, let key?):
-            tls = TLSFiles(
-                certificate: certificate.absolutePath, key: key.absolutePath, versionMax: versionMax)
+            tls = TLSFiles(certificate: certificate.absolutePath, key: key.absolutePath, versionMax: versionMax)
         case (nil, nil): break
         default: settings.note("\(prefix).tls.certificate and \(prefix).tls.key go together, only one of them is set")
         }

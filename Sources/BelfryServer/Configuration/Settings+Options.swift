@@ -86,8 +86,7 @@ extension ProviderOptions {
                 "providers.dns.servers: `\($0.quotable)` is no address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53"
             )
         }
-        sendsAndroidReceiptID = settings.bool(
-            "android.send.receipt", default: true, oldName: "push_gcm_sendReceipt")
+        sendsAndroidReceiptID = settings.bool("android.send.receipt", default: true, oldName: "push_gcm_sendReceipt")
         apns = APNsOptions(settings)
         posting = PostingOptions(settings)
         fcm = FCMOptions(settings)

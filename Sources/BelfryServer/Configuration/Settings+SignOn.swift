@@ -41,16 +41,14 @@ extension Settings {
         for text in words(key("roles")) {
             do { rules.append(try RoleRule(text, field: key("roles"))) } catch { note(error.description) }
         }
-        guard !clientID.isEmpty else {
-            note("\(key("client.id")) is not set, it is what the issuer calls this server")
-            return nil
-        }
-        guard Issuer.isAcceptable(url, isPrivate: isPrivate) else {
+        let isAcceptable = Issuer.isAcceptable(url, isPrivate: isPrivate)
+        if clientID.isEmpty { note("\(key("client.id")) is not set, it is what the issuer calls this server") }
+        if !isAcceptable {
             note(
                 "\(key("issuer")) is `\(url.quotable)`, it has to be an https:// address; at this machine http:// is taken with "
                     + key("private"))
-            return nil
         }
+        guard isAcceptable, !clientID.isEmpty else { return nil }
         var secret: String?
         if let file {
             guard let text = clientSecret(in: file, key("client.secret.file")) else { return nil }

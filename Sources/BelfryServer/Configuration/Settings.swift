@@ -72,9 +72,7 @@ final class Settings {
         key == "database.url" || (value.contains("://") && value.contains("@"))
     }
 
-    private static func variable(_ key: String) -> String {
-        "BELFRY_" + key.uppercased().replacing(".", with: "_")
-    }
+    private static func variable(_ key: String) -> String { "BELFRY_" + key.uppercased().replacing(".", with: "_") }
 
     /// Registers the old names of settings, whether they are read or not.
     func know(oldNames names: String...) { knownOldNames.formUnion(names) }

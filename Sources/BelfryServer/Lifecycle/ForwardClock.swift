@@ -80,7 +80,5 @@ package struct SystemClock: WallClock {
 
     package var now: Instant { Instant(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))) }
 
-    package func sleep(for duration: Duration) async throws {
-        try await Task.sleep(for: duration)
-    }
+    package func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

@@ -66,8 +66,7 @@ final class NodeHeartbeat: Service {
     /// The public health answer: no reasons and no tenant data.
     var healthOfPCF: PCF.Health {
         let hasDatabase = !faults.contains { $0.part == .database }
-        return PCF.Health(
-            hasDatabase: hasDatabase, schedulesAreLate: last.withLock { $0.schedulesAreLate })
+        return PCF.Health(hasDatabase: hasDatabase, schedulesAreLate: last.withLock { $0.schedulesAreLate })
     }
 
     func run() async {

@@ -101,7 +101,5 @@ struct BackupNoteFile {
     }
 
     /// A backup is a backup without its note, so a failure is passed over.
-    func write(_ note: BackupNote) {
-        try? Data("\(note.at.text)\n\(note.folder)\n".utf8).replace(path)
-    }
+    func write(_ note: BackupNote) { try? Data("\(note.at.text)\n\(note.folder)\n".utf8).replace(path) }
 }

@@ -99,9 +99,7 @@ struct SeriesName: Hashable, Comparable {
         return metric + part + (all.isEmpty ? " " : "{\(all)} ")
     }
 
-    static func < (left: Self, right: Self) -> Bool {
-        (left.metric, left.labels) < (right.metric, right.labels)
-    }
+    static func < (left: Self, right: Self) -> Bool { (left.metric, left.labels) < (right.metric, right.labels) }
 }
 
 extension String {

@@ -89,9 +89,7 @@ package final class FileReplacement {
     }
 
     /// Writes the content, and flushes it to the disk. Throws with the draft taken away.
-    package func write(_ data: some Sequence<UInt8>) throws {
-        try fill { try file.writeAll(data) }
-    }
+    package func write(_ data: some Sequence<UInt8>) throws { try fill { try file.writeAll(data) } }
 
     /// Writes the content of another file.
     func copy(_ source: String) throws {
@@ -178,7 +176,8 @@ struct FileOwner: Sendable, Hashable {
         guard geteuid() != 0, let owner = FileOwner(of: path), owner.user != geteuid() else { return }
         throw ConfigurationFaults(lines: [
             "the database \(path) belongs to \(owner.userName), and this is \(SystemAccount.current): what SQLite makes beside it could not "
-                + "be used by \(owner.userName) any more. Run this as \(owner.userName), or as root"
+                + "be used by \(owner.userName) any more. Run this as \(owner.userName)"
+                + (owner.user == 0 ? "" : ", or as root")
         ])
     }
 }

@@ -36,9 +36,7 @@ package struct KeyRing: Vault {
         guard !ids.isEmpty else { throw .empty }
     }
 
-    var text: String {
-        ids.compactMap { id in keys[id].map { "\(id):\($0.bytes.hex)\n" } }.joined()
-    }
+    var text: String { ids.compactMap { id in keys[id].map { "\(id):\($0.bytes.hex)\n" } }.joined() }
 
     /// Adds a key, which seals from now on; returns its id.
     @discardableResult package mutating func addKey() -> UInt32 {

@@ -29,9 +29,7 @@ package final class KeyRingFile: Vault {
         return KeyRingFile(path: path, ring: ring, text: text)
     }
 
-    package var ring: KeyRing {
-        get throws(KeyRingError) { try Self.read(path).ring }
-    }
+    package var ring: KeyRing { get throws(KeyRingError) { try Self.read(path).ring } }
 
     /// Changes the file completely or not at all.
     package func change<Result>(

@@ -126,8 +126,7 @@ package struct MirrorConfiguration: Sendable {
         for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
             let parts = line.split { " ,\t".contains($0) }
             guard parts.count == 2, let uuid = UUID(uuidString: String(parts[0])) else {
-                settings.note(
-                    "mirror.secrets.file has a line that is no UUID, a space and a secret")
+                settings.note("mirror.secrets.file has a line that is no UUID, a space and a secret")
                 return [:]
             }
             secrets[uuid] = String(parts[1])

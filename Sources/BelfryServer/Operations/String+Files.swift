@@ -72,8 +72,13 @@ extension String {
         } ?? self
     }
 
-    /// Removes the access of others to a file, if it exists; false when that fails.
-    func makePrivate() -> Bool { chmod(self, 0o600) == 0 || errno == ENOENT }
+    /// Removes the access of others to a file, if it exists; false when that fails, and more than the group of this process have access.
+    package func makePrivate() -> Bool {
+        if chmod(self, 0o600) == 0 || errno == ENOENT { return true }
+        var status = stat()
+        return stat(self, &status) == 0 && status.st_mode & 0o007 == 0
+            && (status.st_mode & 0o070 == 0 || status.st_gid == getegid())
+    }
 
     /// Renames a file, and flushes the new name to the disk.
     func move(to target: String) throws {

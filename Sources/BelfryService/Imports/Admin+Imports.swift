@@ -98,8 +98,7 @@ extension Admin {
                 let isWhole = try await read(call.request, &part, &intake, for: holder)
                 try await intake.recorded.end(as: isWhole && part.isLast ? .completed : .waiting)
                 if intake.recorded.job.state.isEnded { factory.importTrials.forget(recorded.job.key) }
-                let reply = ImportReply(
-                    intake.recorded.job, at: factory.clock.now, part, intake.ignoredColumns)
+                let reply = ImportReply(intake.recorded.job, at: factory.clock.now, part, intake.ignoredColumns)
                 return try Response(status: isWhole ? .ok : .accepted, reply)
             } catch let error as InvalidInput {
                 try await intake.recorded.end(as: .failed, reason: error.description)

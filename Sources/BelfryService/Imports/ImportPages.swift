@@ -34,7 +34,7 @@ struct ImportPages {
     @Sendable private func verdicts(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         guard let uuid = visit.uuid("import_id"),
             let job = try await visit.services.store.importJob(uuid, of: application.key)
-        else { throw APIError.none("import") }
+        else { throw APIError.missing("import") }
         let store = visit.services.store
         var response = try await visit.services.shares.streaming(.exports, for: visit.holder(application)) {
             .verdicts(of: job.key, in: store)

@@ -53,11 +53,11 @@ package struct ImportReader: Sendable {
     /// The columns of the header that nothing reads; nil for formats without a header, and before it was read.
     package var ignoredColumns: IgnoredColumns? { csv?.ignored }
 
-    /// Reads a single registration of PCF, for a platform that is known.
-    package static func pcfRow(_ bytes: [UInt8], kind: PlatformKind) -> Result<ImportRow, InvalidInput> {
+    /// Reads a single registration of PCF, from the list of a platform.
+    package static func pcfRow(_ bytes: [UInt8], of platform: Platform) -> Result<ImportRow, InvalidInput> {
         do throws(InvalidInput) {
             var row = try PCFImport().row(bytes)
-            row.kinds = [kind]
+            row.platform = platform.uuid
             return .success(row)
         } catch {
             return .failure(error)
@@ -105,8 +105,7 @@ package struct ImportReader: Sendable {
             }
             count += 1
             guard count > skipped else { continue }
-            rows.append(
-                Row(number: count, outcome: outcome(of: piece), bytes: piece.bytes, columns: columnNames))
+            rows.append(Row(number: count, outcome: outcome(of: piece), bytes: piece.bytes, columns: columnNames))
         }
         pieces.removeAll(keepingCapacity: true)
         return rows
@@ -191,6 +190,9 @@ private struct CSVHeader: Sendable {
         guard case .row(let bytes) = piece else { throw Self.missing }
         guard !bytes.starts(with: [0xFF, 0xFE]), !bytes.starts(with: [0xFE, 0xFF]) else {
             throw InvalidInput(field: "the file", "is in UTF-16, it has to be in UTF-8")
+        }
+        guard !bytes.starts(with: [0x1F, 0x8B]), !bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) else {
+            throw InvalidInput(field: "the file", "is packed, or a spreadsheet: unpack it, or save it as CSV")
         }
         let names = try CSVSplitter.fields(of: bytes)
         for name in required where !names.contains(name) {

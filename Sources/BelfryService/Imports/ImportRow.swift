@@ -4,6 +4,8 @@ package import FoundationEssentials
 package struct ImportRow: Sendable, Hashable {
     /// The types of platform that it may belong to, the likeliest first; empty where its service does not say.
     package var kinds: [PlatformKind] = []
+    /// The platform whose list it is from; nil where a list is of several.
+    package var platform: UUID?
     /// The provider's environment that it belongs to; nil where its service does not say.
     package var mode: Platform.Mode?
     package var token = ""
@@ -126,9 +128,10 @@ package struct ImportPlatforms: Sendable {
     /// - Parameter platforms: of one application.
     package init(_ platforms: [Platform]) { self.platforms = platforms }
 
-    /// The platform of a row: the one of its type, and of its mode where several are of the type. Where there is one
-    /// platform alone, rows that do not say their type belong to it.
+    /// The platform of a row: the one whose list it is from, or that of its type, and of its mode where several are of the
+    /// type. Where there is one platform alone, rows that do not say their type belong to it.
     package func platform(for row: ImportRow) throws(InvalidInput) -> Platform {
+        if let named = platforms.first(where: { $0.uuid == row.platform }) { return named }
         guard !row.kinds.isEmpty else {
             guard let only = platforms.first, platforms.count == 1 else {
                 throw InvalidInput(field: "type", "is not said, and there are \(platforms.count) platforms")
@@ -139,7 +142,8 @@ package struct ImportPlatforms: Sendable {
             let fitting = platforms.filter { $0.kind == kind }
             if let only = fitting.first, fitting.count == 1 { return try Self.checked(only, row) }
             guard fitting.isEmpty else {
-                if let mode = row.mode, let one = fitting.first(where: { $0.mode == mode }) { return one }
+                let ofMode = fitting.filter { $0.mode == row.mode }
+                if ofMode.count == 1 { return ofMode[0] }
                 throw InvalidInput(
                     field: "type",
                     "is \(kind.rawValue), and there are \(fitting.count) platforms of it; name the one that is meant")
@@ -157,23 +161,23 @@ package struct ImportPlatforms: Sendable {
 }
 
 /// Reads the times that other services write: `2020-03-06T18:52:59`, `2019-06-11 17:46:59.061 UTC`, with or without a zone
-/// (then it is UTC), and seconds or milliseconds since 1970. No device is older: an earlier
+/// (then it is UTC), days, and seconds or milliseconds since 1970. No device is older: an earlier
 /// time, such as one of the year 26, is none.
 enum ImportTime {
     static func read(_ text: String) -> Instant? {
         if let number = Int64(text) { return read(number) }
+        var text = text.utf8.count == 10 ? text + "T00:00:00" : text
         guard text.utf8.count >= 19 else { return nil }
-        var text = text
         for zone in [" UTC", " GMT"] where text.utf8.reversed().starts(with: zone.utf8.reversed()) {
             text.removeLast(zone.count)
         }
         let blank = text.utf8.index(text.startIndex, offsetBy: 10)
         if text.utf8[blank] == UInt8(ascii: " ") { text.replaceSubrange(blank...blank, with: "T") }
-        // As `Z`, `+01:00` or `+0100`.
-        let compact = text.utf8.suffix(5)
-        if compact.first.map({ [UInt8(ascii: "+"), UInt8(ascii: "-")].contains($0) }) == true {
-            text.insert(":", at: text.utf8.index(text.endIndex, offsetBy: -2))
-        }
+        // As `Z`, `+01:00`, `+0100` or PostgreSQL's `+01`, perhaps behind a blank.
+        if let blank = text.utf8.firstIndex(of: UInt8(ascii: " ")) { text.remove(at: blank) }
+        let zone = text.utf8.dropFirst(19).drop { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
+        if zone.count == 3 { text += ":00" }
+        if zone.count == 5 { text.insert(":", at: text.utf8.index(text.endIndex, offsetBy: -2)) }
         guard let time = Instant(text: text) ?? Instant(text: text + "Z"), time >= .zero else { return nil }
         return time
     }

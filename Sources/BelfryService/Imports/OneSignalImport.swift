@@ -29,9 +29,8 @@ struct OneSignalImport: ImportRowParser {
 
     let columns: Set<String> = [
         "badge_count", "country", "device_model", "device_os", "device_type", "external_user_id", "game_version", "id",
-        "identifier",
-        "invalid_identifier", "language", "last_active", "notification_types", "tags", "timezone", "timezone_id",
-        "web_auth", "web_p256",
+        "identifier", "invalid_identifier", "language", "last_active", "notification_types", "tags", "timezone",
+        "timezone_id", "web_auth", "web_p256",
     ]
     let columnNames = [
         "token": "identifier", "registration_token": "identifier", "custom_user_id": "external_user_id",

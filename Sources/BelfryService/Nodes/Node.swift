@@ -176,9 +176,7 @@ package struct NodeTrouble: Sendable, Hashable {
 }
 
 extension Node {
-    fileprivate var inWords: String {
-        "node \(host)\(address.isEmpty ? "" : " (\(address))")"
-    }
+    fileprivate var inWords: String { "node \(host)\(address.isEmpty ? "" : " (\(address))")" }
 }
 
 extension Store {
@@ -214,8 +212,7 @@ extension Node {
         self.init(
             NodeReport(
                 uuid: uuid, host: row.text(1), address: row.text(7), version: row.text(2),
-                batchesInFlight: Int(row.integer(5)),
-                isDraining: row.bool(6)),
+                batchesInFlight: Int(row.integer(5)), isDraining: row.bool(6)),
             since: Instant(milliseconds: row.integer(3)), lastSeenAt: Instant(milliseconds: row.integer(4)), now: now)
     }
 }

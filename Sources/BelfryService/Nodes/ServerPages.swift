@@ -93,8 +93,15 @@ struct ServerPages {
                     Fact("Last backup", .badge("none yet", .warn))
                 }
             }
-            Code("On the server's machine", "belfry backup --to /var/backups/belfry-$(date +%F)")
+            Code(
+                "On the server's machine", "belfry backup\(place(of: database)) --to /var/backups/belfry-$(date +%F)")
         }
+    }
+
+    /// The option that leads commands to the database, wherever they are started.
+    private static func place(of database: DatabaseReport) -> String {
+        let folder = database.file.flatMap { file in file.lastIndex(of: "/").map { file[..<$0] } }
+        return folder.map { " --data-directory \($0)" } ?? ""
     }
 
     private static func restoring(_ database: DatabaseReport) -> Section {
@@ -103,11 +110,12 @@ struct ServerPages {
             ? (
                 "Stop the server first. The backup is verified before anything changes. Current data is moved aside, never overwritten. "
                     + "Batches that were open in the backup are sent again.",
-                "systemctl stop belfry\nbelfry restore --from FOLDER --force\nbelfry check\nsystemctl start belfry"
+                "systemctl stop belfry\nbelfry restore\(place(of: database)) --from FOLDER --force\n"
+                    + "belfry check\(place(of: database))\nsystemctl start belfry"
             )
             : (
                 "Stop every node, restore the database with PostgreSQL's tools and the key ring beside it, then check.",
-                "systemctl stop belfry\npg_restore --clean --dbname=\"$BELFRY_DATABASE_URL\" DUMP\nbelfry check\nsystemctl start belfry"
+                "systemctl stop belfry\npg_restore --clean --if-exists --dbname=\"$BELFRY_DATABASE_URL\" DUMP\nbelfry check\nsystemctl start belfry"
             )
         return Section("Restoring", text: text) { Code("On the server's machine", code) }
     }

@@ -41,8 +41,7 @@ extension Admin {
             _free_bytes = OrNull(wrappedValue: database.freeBytes)
             _file = OrNull(wrappedValue: database.file)
             key_ring_file = database.keyRingFile
-            _last_backup = OrNull(
-                wrappedValue: database.lastBackup.map { Backup(at: $0.at.text, folder: $0.folder) })
+            _last_backup = OrNull(wrappedValue: database.lastBackup.map { Backup(at: $0.at.text, folder: $0.folder) })
         }
     }
 

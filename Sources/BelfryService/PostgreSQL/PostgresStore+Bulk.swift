@@ -31,8 +31,7 @@ extension PostgresWriteSession {
         let devices = try rows.compactMap { row -> NewSubscriber? in
             guard case .bytes(let topics) = row[table.place(of: "topics")] else { return nil }
             return NewSubscriber(
-                device: Key(try row[0].number),
-                platform: Key(try row[table.place(of: "platform_id")].number),
+                device: Key(try row[0].number), platform: Key(try row[table.place(of: "platform_id")].number),
                 isActive: try row[table.place(of: "reach")].number > 0,
                 topics: topics.withUnsafeBytes { TopicList.readable($0) })
         }

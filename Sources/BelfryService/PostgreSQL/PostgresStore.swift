@@ -101,10 +101,8 @@ package final class PostgresStore: Store {
             }
             return try PostgresStore(
                 pool: pool, searches: PostgresSearchConnection(connecting, longest: options.searchLimit),
-                secrets: secrets,
-                listeners: listeners, now: now,
-                connecting: connecting,
-                options: options, logger: logger)
+                secrets: secrets, listeners: listeners, now: now, connecting: connecting, options: options,
+                logger: logger)
         } catch {
             await pool.close()
             throw error.asStoreError
@@ -116,10 +114,17 @@ package final class PostgresStore: Store {
         try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
     }
 
-    /// Throws when the database, whose schema is current, is not to be served from.
-    package static func demandServable(_ connection: String) async throws {
+    /// Throws when the database is not to be served from; while its schema is not current, when tables cannot be made in it.
+    package static func demandServable(_ connection: String, isCurrent: Bool) async throws {
         try await once(ConnectionOptions(connection)) {
-            try DatabaseImport.check($0, of: shown(connection), for: .serving)
+            if isCurrent { try DatabaseImport.check($0, of: shown(connection), for: .serving) }
+            guard try !$0.prepared(PostgresSessionStatements.readOnly).hasRow() else {
+                throw StoreError.unavailable("it cannot be written: it is a standby, or read-only for this role")
+            }
+            guard try isCurrent || !$0.prepared(PostgresSessionStatements.tableless).hasRow() else {
+                throw StoreError.unavailable(
+                    "this role may not make tables in it: it needs CREATE on the schema that its search_path has first")
+            }
         }
     }
 
@@ -193,10 +198,8 @@ package final class PostgresStore: Store {
     }
 
     private init(
-        pool: ConnectionPool, searches: PostgresSearchConnection, secrets: Secrets,
-        listeners: WebhookListeners, now: Instant,
-        connecting: ConnectionOptions,
-        options: Options, logger: Logger
+        pool: ConnectionPool, searches: PostgresSearchConnection, secrets: Secrets, listeners: WebhookListeners,
+        now: Instant, connecting: ConnectionOptions, options: Options, logger: Logger
     ) throws {
         let clock = options.clock
         quotaCounts = QuotaCounts(options.quotas)
@@ -319,9 +322,7 @@ final class DatabaseClock: WallClock {
 
     init(_ time: Instant) { mark = Mutex(Mark(time: time, at: .now)) }
 
-    var now: Instant {
-        mark.withLock { $0.time + $0.at.duration(to: .now) }
-    }
+    var now: Instant { mark.withLock { $0.time + $0.at.duration(to: .now) } }
 
     /// Called with each time that the database returned, right after it did.
     func note(_ time: Instant) { mark.withLock { $0 = Mark(time: time, at: .now) } }

@@ -78,6 +78,14 @@ enum PostgresSessionStatements {
     /// The database's clock, in milliseconds.
     static let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint /* session.now */"
 
+    /// Has a row where transactions may only read, as on a standby.
+    static let readOnly = "SELECT 1 /* session.read_only */ WHERE current_setting('transaction_read_only') = 'on'"
+
+    /// Has a row where tables cannot be made: the role may not, or no schema of its search_path is there.
+    static let tableless = """
+        SELECT 1 /* session.tableless */ WHERE has_schema_privilege(current_schema(), 'CREATE') IS NOT TRUE
+        """
+
     static let notify = "SELECT pg_notify($1, $2) /* session.notify */"
 
     /// Whether this node may do the maintenance now. The lock ends with the transaction.

@@ -121,7 +121,5 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
 extension Error {
     /// Whether it may be about one of many writes, and not about the database.
-    fileprivate var mayBeOfOne: Bool {
-        (self as? PostgresError)?.isOfValues ?? true
-    }
+    fileprivate var mayBeOfOne: Bool { (self as? PostgresError)?.isOfValues ?? true }
 }

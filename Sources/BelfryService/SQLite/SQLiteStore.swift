@@ -47,8 +47,7 @@ package final class SQLiteStore: Store {
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
                 searches: try SQLiteSearchConnection(path: path, longest: searchLimit),
                 secrets: try pool.read(Secrets.init), listeners: try pool.read(WebhookListeners.init), clock: clock,
-                quotas: quotas, observer: observer, logger: logger,
-                isWatched: use == .serving)
+                quotas: quotas, observer: observer, logger: logger, isWatched: use == .serving)
         } catch {
             throw error.asStoreError
         }

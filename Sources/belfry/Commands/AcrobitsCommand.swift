@@ -16,8 +16,7 @@ struct AcrobitsCommand: AsyncParsableCommand {
             subcommands: [Create.self, List.self, Delete.self])
 
         struct Create: AsyncParsableCommand {
-            static let configuration = CommandConfiguration(
-                abstract: "Make a reporter; its key is shown once.")
+            static let configuration = CommandConfiguration(abstract: "Make a reporter; its key is shown once.")
 
             @OptionGroup var options: ResourceOptions
             @Option(
@@ -42,14 +41,11 @@ struct AcrobitsCommand: AsyncParsableCommand {
 
             @OptionGroup var options: ResourceOptions
 
-            func run() async throws {
-                try await options.listOpenEndpoints { $0.hasPrefix("acrobits-") }
-            }
+            func run() async throws { try await options.listOpenEndpoints { $0.hasPrefix("acrobits-") } }
         }
 
         struct Delete: AsyncParsableCommand {
-            static let configuration = CommandConfiguration(
-                abstract: "Close a reporter; its registrations stay.")
+            static let configuration = CommandConfiguration(abstract: "Close a reporter; its registrations stay.")
 
             @OptionGroup var options: ResourceOptions
             @Argument(help: "Its endpoint_id.") var id: String
@@ -161,8 +157,7 @@ extension ResourceOptions {
     func listAll(
         _ path: [String], _ member: String, columns: [String], where isMeant: (JSONValue) -> Bool = { _ in true }
     ) async throws {
-        guard case .array(let found)? = try await ask("GET", path)?[member] else { return }
-        try show(found.filter(isMeant), columns: columns)
+        try show(try await ask("GET", path).list(member).filter(isMeant), columns: columns)
     }
 
     func listOpenEndpoints(where isMeant: (String) -> Bool) async throws {

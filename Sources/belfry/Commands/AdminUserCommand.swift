@@ -175,8 +175,7 @@ extension AdminCommand.User {
     struct Withdraw: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Withdraw the unused links for an e-mail address.",
-            discussion:
-                "Invitations and links for a new password become invalid.")
+            discussion: "Invitations and links for a new password become invalid.")
 
         @OptionGroup var common: CommonOptions
         @Option(help: "The e-mail address.") var email: String
@@ -251,9 +250,7 @@ private struct PersonRow: Encodable {
     let state: String
 
     /// The bounds in words, for a column.
-    var boundTo: String {
-        app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything"
-    }
+    var boundTo: String { app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything" }
 
     init(_ person: Person, _ places: Places) {
         email = person.email.text
@@ -290,7 +287,9 @@ extension CommonOptions {
     /// The address where browsers find the dashboard: from the settings, or else on this machine. nil where the system draws the port.
     fileprivate func publicURL() async throws -> String? {
         let settings = try await configuration(unknownVariables: .told { _ in })
-        return settings.dashboard.publicURL ?? (settings.http.port == 0 ? nil : settings.http.localURL)
+        var listener = settings.dashboard.listener ?? settings.http
+        listener.tls = listener.tls ?? settings.http.tls
+        return settings.dashboard.publicURL ?? (listener.port == 0 ? nil : listener.localURL)
     }
 }
 

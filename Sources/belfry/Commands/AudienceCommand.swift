@@ -35,9 +35,9 @@ struct AudienceCommand: AsyncParsableCommand {
         func run() async throws {
             let body: JSONObject = ["where": .string(question.text), "limit": .integer(Int64(limit))]
             let reply = try await options.ask("POST", ["audience", "sample"], body)
-            guard case .array(let devices)? = reply?["devices"] else { return }
             try options.show(
-                devices, columns: ["device_uuid", "type", "custom_user_id", "device_alias", "registered_at"])
+                try reply.list("devices"),
+                columns: ["device_uuid", "type", "custom_user_id", "device_alias", "registered_at"])
         }
     }
 
@@ -57,7 +57,7 @@ struct AudienceCommand: AsyncParsableCommand {
                 body["limit"] = .integer(Int64(min(max(limit - found.count, 1), EncryptedContent.devicesMax)))
                 body["cursor"] = cursor.map(JSONValue.string)
                 let reply = try await options.ask("POST", ["encryption-keys"], body)
-                if case .array(let devices)? = reply?["devices"] { found += devices }
+                found += try reply.list("devices")
                 cursor = reply?["next_cursor"]?.stringValue
             } while cursor != nil && found.count < limit
             try options.show(found, columns: ["device_uuid", "type", "p256dh", "auth"])

@@ -20,8 +20,8 @@ struct CampaignCommand: AsyncParsableCommand {
 
         func run() async throws {
             let reply = try await options.ask("GET", ["campaigns"], query: label.map { [("label", $0)] } ?? [])
-            guard case .array(let campaigns)? = reply?["campaigns"] else { return }
-            try options.show(campaigns, columns: ["name", "state", "version", "created_at", "started_at"])
+            try options.show(
+                try reply.list("campaigns"), columns: ["name", "state", "version", "created_at", "started_at"])
         }
     }
 
@@ -88,8 +88,7 @@ struct CampaignCommand: AsyncParsableCommand {
 
         func run() async throws {
             let reply = try await options.ask("POST", ["campaigns", name, "test"])
-            guard case .array(let pushes)? = reply?["pushes"] else { return }
-            try options.show(pushes, columns: ["variant", "receipt_id"])
+            try options.show(try reply.list("pushes"), columns: ["variant", "receipt_id"])
         }
     }
 

@@ -175,8 +175,7 @@ struct CarmaOptions: ParsableArguments {
     }
 
     func list(_ path: String, columns: [String]) async throws {
-        guard case .array(let rows)? = try await ask("GET", path)?[path] else { return }
-        try output.show(rows, columns: columns)
+        try output.show(try await ask("GET", path).list(path), columns: columns)
     }
 
     func delete(_ path: String) async throws {

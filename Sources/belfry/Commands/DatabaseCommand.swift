@@ -51,8 +51,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             let rows = verdicts.map { CopiedTableRow(table: $0.table, rows: $0.rows, digest: $0.digest) }
             if output.json { return try Output.json(rows) }
             Output.table(
-                ["table", "rows", "digest"],
-                rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
+                ["table", "rows", "digest"], rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
             if keepSource {
                 return print(
                     """

@@ -28,7 +28,12 @@ extension GatewayCommand {
             var platforms: JSONObject = [:]
             for text in platform {
                 guard let end = text.lastIndex(of: "=") else { throw ValidationError("\(text) is not a name=uuid") }
-                platforms[String(text[..<end])] = .string(String(text[text.index(after: end)...]))
+                let name = String(text[..<end])
+                guard platforms[name] == nil else { throw ValidationError("--platform names \(name) twice") }
+                platforms[name] = .string(String(text[text.index(after: end)...]))
+            }
+            guard kind != .matrix || !platforms.isEmpty else {
+                throw ValidationError("give --platform for each app id, such as --platform im.vector.app.ios=uuid")
             }
             if !platforms.isEmpty { body["options"] = .object(platforms) }
             let made = try await options.ask("POST", ["open-endpoints"], body)
@@ -53,8 +58,7 @@ extension GatewayCommand {
     }
 
     struct Close: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Close a gateway; its devices and pushes stay.")
+        static let configuration = CommandConfiguration(abstract: "Close a gateway; its devices and pushes stay.")
 
         @OptionGroup var options: ResourceOptions
         @Argument(help: "Its endpoint_id.") var id: String

@@ -69,7 +69,7 @@ struct GatewayCommand: AsyncParsableCommand {
         @OptionGroup var options: GatewayOptions
 
         func run() async throws {
-            guard case .array(let rows)? = try await options.ask("GET", nil)?["gateway_credentials"] else { return }
+            let rows = try await options.ask("GET", nil).list("gateway_credentials")
             if options.output.json { return try Output.json(JSONValue.array(rows)) }
             let columns = ["credential_id", "fingerprint", "expires_at", "created_at"]
             Output.table(columns, rows.map { row in columns.map { (row[$0] ?? .null).flat } })

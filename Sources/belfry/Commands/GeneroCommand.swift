@@ -21,8 +21,7 @@ struct GeneroCommand: AsyncParsableCommand {
             body.set("allowed", allow)
             if lenientUnregister { body["options"] = .object(["unregister_unknown": .string("0")]) }
             guard let key = try await options.ask("POST", ["open-endpoints"], body)?["key"]?.stringValue else { return }
-            try options.show(
-                .object(["key": .string(key), "path": .string("/genero/\(key)/token_maintainer")]))
+            try options.show(.object(["key": .string(key), "path": .string("/genero/\(key)/token_maintainer")]))
         }
     }
 
@@ -33,9 +32,7 @@ struct GeneroCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
 
         func run() async throws {
-            guard case .array(let all)? = try await options.ask("GET", ["open-endpoints"])?["open_endpoints"] else {
-                return
-            }
+            let all = try await options.ask("GET", ["open-endpoints"]).list("open_endpoints")
             for endpoint in all where endpoint["kind"]?.stringValue == "genero" {
                 guard case .integer(let id)? = endpoint["endpoint_id"] else { continue }
                 try await options.delete(["open-endpoints", String(id)])
@@ -57,19 +54,15 @@ struct GeneroCommand: AsyncParsableCommand {
 
         func run() async throws {
             guard csv else {
-                return try await options.list(
-                    ["genero-tokens"], "tokens", columns: Self.columns, atMost: list.limit)
+                return try await options.list(["genero-tokens"], "tokens", columns: Self.columns, atMost: list.limit)
             }
             print(Self.columns.joined(separator: ","))
             var cursor: String?
             repeat {
                 let reply = try await options.ask(
                     "GET", ["genero-tokens"], query: [("limit", "200"), ("cursor", cursor)])
-                if case .array(let rows)? = reply?["tokens"] {
-                    for row in rows {
-                        print(
-                            Self.columns.map { (row[$0] ?? .null).flat.withoutFormula.csv }.joined(separator: ","))
-                    }
+                for row in try reply.list("tokens") {
+                    print(Self.columns.map { (row[$0] ?? .null).flat.withoutFormula.csv }.joined(separator: ","))
                 }
                 cursor = reply?["next_cursor"]?.stringValue
             } while cursor != nil

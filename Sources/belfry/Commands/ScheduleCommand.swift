@@ -22,8 +22,7 @@ struct ScheduleCommand: AsyncParsableCommand {
                 ["schedules"], "schedules",
                 columns: ["schedule_id", "state", "due_at"] + (state == "waiting" ? [] : ["receipt_id"])
                     + ["recurrence.words", "body"],
-                atMost: list.limit,
-                query: [("state", state)])
+                atMost: list.limit, query: [("state", state)])
         }
     }
 
@@ -171,13 +170,13 @@ struct ScheduleOptions: ParsableArguments {
 
     /// Looks through the applications where none is given: an id says nothing of its own.
     private func owner(_ backend: AdminBackend) async throws -> UUID {
-        if let app { return app }
         guard Key<Schedule>(id: id) != nil else {
             let advice =
                 UUID(uuidString: id) == nil
                 ? "" : ": it looks like the id of a receipt, which `belfry receipt` shows and `belfry cancel` cancels"
             throw ValidationError("`\(id)` is not the id of a schedule\(advice)")
         }
+        if let app { return app }
         for application in try await backend.applications() {
             guard let uuid = UUID(uuidString: application.app_uuid) else { continue }
             if try await backend.has("GET", path(of: uuid)) { return uuid }

@@ -23,9 +23,10 @@ struct SimulateAPNs: AsyncParsableCommand {
             shows the ledger: docs/Simulators.md.
             """)
 
-    @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
-    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]") var controlPort: Int?
-    @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: Int?
+    @Option(help: "The port to serve on; 0 takes any free one.") var port: UInt16 = 0
+    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]")
+    var controlPort: UInt16?
+    @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: UInt16?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
     @Option(
@@ -39,20 +40,20 @@ struct SimulateAPNs: AsyncParsableCommand {
     var clientCA: String?
     @Option(help: ArgumentHelp("What to keep of each message: totals, tokens or payloads.", valueName: "detail"))
     var ledger = Ledger.Detail.tokens
-    @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
+    @Option(help: "How long each answer takes, in milliseconds.") var latency: UInt32 = 0
 
     func run() async throws {
         var configuration = APNsSimulator.Configuration()
-        configuration.listening.port = port
-        configuration.listening.controlPort = controlPort
+        configuration.listening.port = Int(port)
+        configuration.listening.controlPort = controlPort.map { Int($0) }
         configuration.listening.ledgerDetail = ledger
         let key = APNsSimulator.IssuedKey(p8: SimulatorFiles.contents(of: keyOut))
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
         let authority = try SimulatorFiles.authority(at: caOut)
         configuration.listening.authority = authority
         if let certificates = try certificates(of: authority) { configuration.authentication = certificates }
-        let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
-        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
+        let simulator = try await APNsSimulator.open(configuration)
+        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: Int(latency))) }
         if let keyOut { try SimulatorFiles.write(key.p8 + "\n", to: keyOut) }
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
@@ -91,14 +92,14 @@ struct SimulateAPNs: AsyncParsableCommand {
     }
 
     private func channels(
-        on port: Int, _ apns: APNsSimulator.Configuration, _ key: APNsSimulator.IssuedKey
+        on port: UInt16, _ apns: APNsSimulator.Configuration, _ key: APNsSimulator.IssuedKey
     ) async throws -> APNsChannelsSimulator {
         var configuration = APNsChannelsConfiguration()
-        configuration.listening.port = port
+        configuration.listening.port = Int(port)
         configuration.listening.authority = apns.listening.authority
         configuration.channels = apns.channels
         if keyOut != nil { configuration.keys = [key.known] }
-        return try await APNsChannelsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+        return try await APNsChannelsSimulator.open(configuration)
     }
 }
 
@@ -108,13 +109,14 @@ extension Ledger.Detail: ExpressibleByArgument {
 
 /// The options of all simulated providers except APNs.
 struct SimulatorOptions: ParsableArguments {
-    @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
-    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]") var controlPort: Int?
+    @Option(help: "The port to serve on; 0 takes any free one.") var port: UInt16 = 0
+    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]")
+    var controlPort: UInt16?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write the credentials that are known here.", valueName: "file")) var credentialsOut:
         String?
     @Flag(help: "Keep what arrives, not only counts by device.") var keepPayloads = false
-    @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
+    @Option(help: "How long each answer takes, in milliseconds.") var latency: UInt32 = 0
 
     /// Runs the simulated provider until the process ends.
     ///
@@ -127,12 +129,12 @@ struct SimulatorOptions: ParsableArguments {
         credentials: (ServiceSimulator<S>) -> String = { _ in "" }
     ) async throws {
         var configuration = configuration
-        configuration.listening.port = port
-        configuration.listening.controlPort = controlPort
+        configuration.listening.port = Int(port)
+        configuration.listening.controlPort = controlPort.map { Int($0) }
         configuration.listening.authority = try SimulatorFiles.authority(at: caOut)
         if keepPayloads { configuration.listening.ledgerDetail = .payloads }
-        let simulator = try await ServiceSimulator<S>.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
-        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
+        let simulator = try await ServiceSimulator<S>.open(configuration)
+        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: Int(latency))) }
         try credentialsOut.map { try SimulatorFiles.write(credentials(simulator), to: $0) }
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
@@ -188,7 +190,7 @@ struct SimulateWebPush: AsyncParsableCommand {
         commandName: "webpush", abstract: "Simulate a Web Push service and the browsers behind it.",
         discussion: "The credentials are subscriptions as browsers give them, one JSON object a line.")
     @OptionGroup var options: SimulatorOptions
-    @Option(help: "How many subscriptions to make.") var subscriptions = 1
+    @Option(help: "How many subscriptions to make.") var subscriptions: UInt32 = 1
     @Option(help: "In whose words to answer: plain, mozilla, google, apple, microsoft.") var dialect = "plain"
     @Flag(help: "Ask for no VAPID token and open no message, for benchmarks.") var believing = false
     @Flag(help: "Offer HTTP/1.1 alone.") var http1 = false
@@ -202,7 +204,7 @@ struct SimulateWebPush: AsyncParsableCommand {
         configuration.requiresVAPID = !believing
         configuration.opensMessages = !believing
         configuration.listening.offersHTTP2 = !http1
-        let count = subscriptions
+        let count = Int(subscriptions)
         try await options.play(
             WebPushService.self, configuration, facts: { [("endpoints", "\($0.url)/wp/")] },
             credentials: { simulator in
@@ -236,9 +238,7 @@ struct SimulateMPNS: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "mpns", abstract: "Simulate MPNS of Windows Phone.")
     @OptionGroup var options: SimulatorOptions
 
-    func run() async throws {
-        try await options.play(MPNSService.self) { [("channels", $0.channel(""))] }
-    }
+    func run() async throws { try await options.play(MPNSService.self) { [("channels", $0.channel(""))] } }
 }
 
 struct SimulateGCM: AsyncParsableCommand {
@@ -316,6 +316,17 @@ struct SimulateWebhook: AsyncParsableCommand {
         var configuration = WebhookSimulator.Configuration()
         configuration.secret = Array(secret.utf8)
         try await options.play(WebhookService.self, configuration) { [("send", $0.url)] }
+    }
+}
+
+extension ServiceSimulator {
+    /// Starts it. A fault names the ports that were asked for, as the system does not.
+    fileprivate static func open(_ configuration: Configuration) async throws -> ServiceSimulator<S> {
+        do { return try await start(configuration, group: MultiThreadedEventLoopGroup.singleton) } catch {
+            let ports = [configuration.listening.port, configuration.listening.controlPort ?? 0].filter { $0 > 0 }
+            guard !ports.isEmpty else { throw error }
+            throw ValidationError("cannot listen on port \(ports.map { "\($0)" }.joined(separator: " or ")): \(error)")
+        }
     }
 }
 

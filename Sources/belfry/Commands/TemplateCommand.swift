@@ -72,8 +72,7 @@ struct TemplateCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
         @Argument(help: "Its name, or NAME@3 for a version.") var name: String
         @Option(name: .customLong("where"), help: "The devices. [default: everyone]") var expression: String?
-        @Option(
-            help: ArgumentHelp("Values of placeholders, as `belfry push` has them.", valueName: "json|@file"))
+        @Option(help: ArgumentHelp("Values of placeholders, as `belfry push` has them.", valueName: "json|@file"))
         var values: String?
         @Option(help: "At most so many devices, 20 at most.") var limit = 5
 

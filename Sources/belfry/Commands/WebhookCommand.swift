@@ -113,8 +113,7 @@ struct WebhookCommand: AsyncParsableCommand {
     }
 
     struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Resume a webhook: what waits is sent at once.")
+        static let configuration = CommandConfiguration(abstract: "Resume a webhook: what waits is sent at once.")
 
         @OptionGroup var options: ResourceOptions
         @OptionGroup var webhook: WebhookOption
@@ -264,10 +263,7 @@ struct WebhookCommand: AsyncParsableCommand {
 }
 
 extension ResourceOptions {
-    fileprivate func webhooks() async throws -> [JSONValue] {
-        guard case .array(let webhooks)? = try await ask("GET", ["webhooks"])?["webhooks"] else { return [] }
-        return webhooks
-    }
+    fileprivate func webhooks() async throws -> [JSONValue] { try await ask("GET", ["webhooks"]).list("webhooks") }
 }
 
 extension ArgumentHelp {

@@ -76,8 +76,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             let input = try ImportInput(file)
             // Another mapping, or another list, is another import.
             let job = [app.lowercased, format.rawValue, map ?? "", input.stamp] + platform.map(\.lowercased).sorted()
-            let journal = try run.journal(
-                of: input.name, for: job.joined(separator: " "), resumes: input.path != nil)
+            let journal = try run.journal(of: input.name, for: job.joined(separator: " "), resumes: input.path != nil)
             let (target, sample, isFirst) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
@@ -90,8 +89,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             if isFirst, !run.dryRun, case .local(let service, _) = backend { try await service.awaitServers() }
             try run.report(
                 tally, verdicts: journal.verdictsPath, sample: importRun.sample,
-                others: reader.ignoredColumns?.facts ?? [],
-                json: output.json)
+                others: reader.ignoredColumns?.facts ?? [], json: output.json)
         }
     }
 
@@ -224,7 +222,7 @@ final class ImportInput {
         else {
             throw ValidationError(InputFile.fault(of: path))
         }
-        guard path.hasSuffix(".gz") else {
+        guard path.lowercased().hasSuffix(".gz") else {
             handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             unpacking = nil
             size = try? handle.seekToEnd()

@@ -219,23 +219,33 @@ final class ImportJournal {
     ///   - job: an import of another one begins anew.
     ///   - resumes: whether it goes on where an earlier one stopped.
     init(at path: String, job: String, resumes: Bool) throws {
+        let file = NSString(string: path).expandingTildeInPath.resolvingLinks
+        let kind = try? FileManager.default.attributesOfItem(atPath: file)[.type] as? FileAttributeType
+        guard kind == nil || kind == .typeRegular else {
+            throw ValidationError("\(path) is no file that verdicts can stand in: name one with --verdicts")
+        }
         let head = Data(ImportService.Verdict.csvHead.utf8)
-        if let start = try? FileHandle(forReadingAtPath: path)?.read(upToCount: head.count), !head.starts(with: start) {
+        if let start = try? FileHandle(forReadingAtPath: file)?.read(upToCount: head.count), !head.starts(with: start) {
             throw ValidationError("\(path) holds something else than verdicts: name another file with --verdicts")
         }
+        guard kind != nil || FileManager.default.createFile(atPath: file, contents: nil),
+            let verdicts = FileHandle(forWritingAtPath: file)
+        else { throw ValidationError("\(path) cannot be written") }
+        // The lock ends with the process. Where the file system knows none, there is none.
+        guard flock(verdicts.fileDescriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+            throw ValidationError("\(path) is written by another import, which has to end first")
+        }
+        self.verdicts = verdicts
         verdictsPath = path
-        statePath = path + ".state"
+        statePath = file + ".state"
         let kept = resumes ? FileManager.default.contents(atPath: statePath) : nil
         let known = kept.flatMap { try? JSONDecoder().decode(State.self, from: $0) }
         state = known.flatMap { $0.job == job ? $0 : nil } ?? State(job: job)
-        if state.rows == 0 || !FileManager.default.fileExists(atPath: path) {
+        if state.rows == 0 || kind == nil {
             state = State(job: job)
-            guard FileManager.default.createFile(atPath: path, contents: head) else {
-                throw ValidationError("\(path) cannot be written")
-            }
+            try verdicts.append(head, to: path)
             state.verdictBytes = UInt64(head.count)
         }
-        verdicts = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try verdicts.truncate(atOffset: state.verdictBytes)
         try verdicts.seek(toOffset: state.verdictBytes)
     }

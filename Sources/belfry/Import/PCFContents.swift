@@ -72,7 +72,7 @@ struct PCFContents {
         }
         var locations: [Int64: Key<Location>] = [:]
         for found in try await all("/v1/locations", of: "locations") {
-            guard let id = found["id"]?.whole else { continue }
+            guard let id = found["id"]?.whole, id > 0 else { continue }
             do {
                 let place = try Place(
                     name: found["name"]?.stringValue ?? "", latitude: try found.number("lat"),
@@ -318,15 +318,14 @@ struct PCFDevices {
     private func details(
         _ listed: [[UInt8]], of platform: Platform
     ) async throws -> [Result<ImportRow, InvalidInput>] {
-        let kind = platform.kind
-        guard let secret = secrets[platform.uuid] else { return listed.map { ImportReader.pcfRow($0, kind: kind) } }
+        guard let secret = secrets[platform.uuid] else { return listed.map { ImportReader.pcfRow($0, of: platform) } }
         let asPlatform = PCFServer.Caller(uuid: platform.uuid, secret: secret)
         return try await concurrently(listed) { [server] bytes in
-            let row = ImportReader.pcfRow(bytes, kind: kind)
+            let row = ImportReader.pcfRow(bytes, of: platform)
             guard let id = try? row.get().uuid else { return row }
             let path = "/v1/registration/\(id.lowercased)"
             guard let data = try await server.get(path, as: asPlatform) else { return row }
-            return ImportReader.pcfRow(Array(data), kind: kind)
+            return ImportReader.pcfRow(Array(data), of: platform)
         }
     }
 

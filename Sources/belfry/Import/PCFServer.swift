@@ -35,7 +35,9 @@ struct PCFServer: Sendable {
 
     /// - Parameter trustRoot: a file with the certificates to trust instead of the system's.
     init(_ url: String, trustRoot: String?) throws {
-        guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host() != nil else {
+        guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme?.lowercased()),
+            parsed.host() != nil
+        else {
             throw ValidationError("--from is `\(url.quotable)`, it has to be https://host")
         }
         let roots = try trustRoot.map { trustRoot in
@@ -108,8 +110,7 @@ struct PCFServer: Sendable {
         case 200..<300: return .answer(Data(response.body))
         case 404: return .absent
         case 401, 403:
-            return .refused(
-                "answered \(response.status): check --app-uuid and --api-key-file, or --platform-secrets")
+            return .refused("answered \(response.status): check --app-uuid and --api-key-file, or --platform-secrets")
         case 300..<400:
             return .refused("answered \(response.status): give the address that it leads to as --from")
         case 429:

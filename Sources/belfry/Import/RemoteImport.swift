@@ -65,8 +65,7 @@ struct RemoteImport: ImportTarget {
         // There is none yet where the list has no rows.
         let job: Admin.ImportReply? = try? await client.send(
             "GET", "apps/\(application.lowercased)/imports/\(id.lowercased)")
-        let _: Admin.ImportReply = try await client.upload(
-            "PUT", path("&first_row=\((job?.last_row ?? 0) + 1)"), [])
+        let _: Admin.ImportReply = try await client.upload("PUT", path("&first_row=\((job?.last_row ?? 0) + 1)"), [])
     }
 
     private func path(_ more: String) -> String {

@@ -93,6 +93,11 @@ import Testing
             let fault = #expect(throws: InvalidInput.self) { try reader.read(bytes) }
             #expect(fault?.description == "the file is in UTF-16, it has to be in UTF-8")
         }
+        for start: [UInt8] in [[0x1F, 0x8B, 0x08], [0x50, 0x4B, 0x03, 0x04]] {
+            var reader = ImportReader(.csv)
+            let fault = #expect(throws: InvalidInput.self) { try reader.read(start + [0x0A]) }
+            #expect(fault?.description.hasPrefix("the file is packed") == true)
+        }
     }
 
     @Test func `an unreadable CSV record stops no other`() throws {
@@ -158,6 +163,8 @@ import Testing
         ("2020-03-06T18:52:59", 1_583_520_779_000), ("2019-06-11 17:46:59.061 UTC", 1_560_275_219_061),
         ("2018-05-07T19:03:29.963Z", 1_525_719_809_963), ("2026-01-31T08:30:00-0130", 1_769_853_600_000),
         ("1583520779", 1_583_520_779_000), ("1583520779123", 1_583_520_779_123),
+        ("2019-06-11 17:46:59.061+00", 1_560_275_219_061), ("2019-06-11 17:46:59 -0130", 1_560_280_619_000),
+        ("2019-06-11", 1_560_211_200_000),
     ])
     func `times are read as other services write them`(text: String, milliseconds: Int64) throws {
         let row = try Self.read(
@@ -183,6 +190,11 @@ import Testing
         row.mode = .development
         #expect(try all.platform(for: row).key == Key(2))
         #expect(throws: InvalidInput.self) { try ImportPlatforms([platform(1, .ios)]).platform(for: row) }
+        let twins = ImportPlatforms([platform(1, .ios), platform(2, .ios)])
+        row.mode = .production
+        #expect(throws: InvalidInput.self) { try twins.platform(for: row) }
+        let listed = ImportReader.pcfRow(Array(#"{"registration_token":"a","os":"ios"}"#.utf8), of: platform(2, .ios))
+        #expect(try twins.platform(for: listed.get()).key == Key(2))
         row = ImportRow()
         #expect(try ImportPlatforms([platform(1, .ios)]).platform(for: row).key == Key(1))
     }

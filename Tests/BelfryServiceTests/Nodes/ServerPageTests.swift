@@ -73,7 +73,10 @@ import Testing
         func html(_ page: PageView) throws -> String { shell.render(page).text }
         let fresh = try html(page(.sqlite, BackupNote(at: now, folder: "/backups/today")))
         #expect(fresh.contains("SQLite 3.46") && fresh.contains("5.0 GiB") && fresh.contains("1.5 MiB"))
-        #expect(fresh.contains("/backups/today") && fresh.contains("belfry restore --from FOLDER"))
+        #expect(fresh.contains("/backups/today") && fresh.contains("belfry check --data-directory /data\n"))
+        for command in ["backup --data-directory /data --to", "restore --data-directory /data --from FOLDER"] {
+            #expect(fresh.contains("belfry \(command)"))
+        }
         #expect(!fresh.contains("older than a week"))
         let old = try html(page(.sqlite, BackupNote(at: now + .seconds(-8 * 86_400), folder: "/b")))
         #expect(old.contains("older than a week"))
@@ -309,6 +312,10 @@ extension TestDashboard {
             try await passwords.hash(try Password("correct horse battery staple"), for: .local)
         }
         #expect(refusal?.field == "password")
+        let turnedAway = UnleakedPasswords(NoPasswords(), besides: try LeakedPasswords(path: path))
+        await #expect(throws: StoreError.self, "nobody reads the list out of turn") {
+            try await turnedAway.hash(try Password("correct horse battery staple"), for: .local)
+        }
         let hash = try await passwords.hash(try Password("another horse battery"), for: .local)
         #expect(try await passwords.matches("another horse battery", hash, for: .local))
     }
