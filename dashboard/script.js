@@ -579,10 +579,12 @@ setInterval(() => {
 function tables(root) { return root.querySelectorAll(".scroll > table"); }
 function sortTable(table, head, down) {
   const column = head.cellIndex, body = table.tBodies[0];
-  const isNumber = head.matches(".number");
+  const units = { ms: 1, s: 1e3, min: 6e4, h: 36e5 };
+  const isNumber = head.matches(".number") || /^[\d.]+ (ms|s|min|h)$/.test(body.rows[0].cells[column]?.textContent.trim());
   const key = row => {
     const cell = row.cells[column], text = cell?.querySelector("time")?.dateTime ?? cell?.textContent.trim() ?? "";
-    return isNumber ? parseFloat(text.replaceAll(",", "")) || 0 : text;
+    const [, number, unit] = text.replaceAll(",", "").match(/(-?[\d.]+) ?(\w*)/) ?? [];
+    return isNumber ? (parseFloat(number) || 0) * (units[unit] ?? 1) : text;
   };
   const compare = (one, other) => isNumber ? one - other : one.localeCompare(other, undefined, { numeric: true });
   const rows = [...body.rows].sort((one, other) => compare(key(one), key(other)) * (down ? -1 : 1));

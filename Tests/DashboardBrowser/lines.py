@@ -59,7 +59,7 @@ def report(world, browser, width):
 
 
 def charts(world, browser, width):
-    """Their values are read by keys, and stand in a table."""
+    """Their values are read by keys, and stand in a table, which is sorted by their size."""
     browser.open(world.page)
     for key in [END, HOME]:
         browser.steadily("a key", lambda: browser.find(".plot svg").send_keys(key))
@@ -67,6 +67,14 @@ def charts(world, browser, width):
         assert ("sent 12" if key == END else "sent 0") in words, words
     assert browser.script("return document.querySelectorAll('.chart details table').length") >= 3
     shows(browser, "Delivery rate", "Time to the provider")
+    for column, values in [(0, ["0.0 s", "1.5 s", "90 s", "2 min"]), (1, ["900 ms", "about 1,000", "1.5 s", "2 min"])]:
+        order = browser.script("""
+            const [column, values] = arguments, table = document.querySelector('.chart details table'), rows = table.tBodies[0].rows;
+            [...rows].slice(0, -values.length).forEach(row => row.remove());
+            values.forEach((value, index) => { rows[index].cells[column].textContent = value; });
+            table.tHead.rows[0].cells[column].querySelector('.sort').click();
+            return [...rows].map(row => row.cells[column].textContent);""", column, values[::-1])
+        assert order == values, order
 
 
 def times(world, browser, width):

@@ -5,27 +5,27 @@ struct ComposedPush: Sendable {
     /// The push as the admin API takes it.
     let json: JSONValue
     let request: PushRequest
+    private let body: Admin.PushBody
     /// The time by the clocks of each recipient; nil for one time.
-    var local: LocalDelivery? { request.target.local }
+    var local: LocalDelivery? { body.local }
     /// nil for now.
-    let sendAt: Instant?
+    var sendAt: Instant? { body.sendAt }
     /// nil for once.
-    let recurrence: Recurrence?
+    var recurrence: Recurrence? { body.recurrence }
 
     /// Throws `InvalidInput` as the admin API does.
     init(_ json: JSONValue) throws(InvalidInput) {
         self.json = json
-        let body = try Admin.PushBody(json: Array(json.storedText.utf8))
+        body = try Admin.PushBody(json: Array(json.storedText.utf8))
         guard body.channels == nil else {
             throw InvalidInput(field: "target.channels", "are sent to by the admin API and the command line alone")
         }
         var request = try body.pushRequest(channels: nil)
         request.target.local = body.local
         self.request = request
-        (sendAt, recurrence) = (body.sendAt, body.recurrence)
     }
 
-    /// Throws where the push would have expired before it is sent, or was to be sent long ago.
+    /// Throws where the push would have expired before it is sent, was to be sent long ago, or has a condition and no later time.
     ///
     /// - Parameter schedule: the schedule that it changes; nil for a new push.
     func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
@@ -34,6 +34,7 @@ struct ComposedPush: Sendable {
                 field: "recurrence", "and the clock of each recipient exclude each other: Repeat has a field of its own"
             )
         }
+        if schedule == nil { try body.checkCondition(at: now) }
         if let recurrence {
             guard sendAt == nil else { throw InvalidInput(field: "recurrence", "and send_at exclude each other") }
             try recurrence.check(request)
@@ -63,7 +64,7 @@ struct ComposedPush: Sendable {
         var removed: Set<Schedule.Change.Part> = []
         if request.expiresAt == nil { removed.insert(.expiry) }
         if request.lane == nil { removed.insert(.lane) }
-        if recurrence == nil { removed.insert(.recurrence) }
+        if recurrence == nil, local == nil { removed.insert(.recurrence) }
         let pacing = request.content.pacing
         if pacing.kind == nil { removed.insert(.kind) }
         if pacing.perMinute == nil { removed.insert(.throttle) }
@@ -97,6 +98,9 @@ struct ComposedPush: Sendable {
         }
         guard !request.content.isPersonal else {
             throw InvalidInput(field: "message", "differs by device, and a geofence is the same for all")
+        }
+        guard request.content.pacing.isEmpty else {
+            throw InvalidInput(field: "limits", "and reminders are for pushes: a geofence has none")
         }
         guard recurrence == nil, local == nil else {
             throw InvalidInput(

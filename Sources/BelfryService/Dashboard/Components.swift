@@ -61,9 +61,9 @@ struct Stat: Component {
 struct Step: Component {
     let title: String
     let text: String
-    let isDone: Bool
-    let isNext: Bool
-    let link: Link?
+    var isDone = false
+    var isNext = false
+    var link: Link?
 
     var content: [any HTML] {
         Tag("li", ["class": classes(isDone ? "done" : nil, isNext ? "next" : nil)]) {

@@ -127,7 +127,8 @@ package struct DashboardRoutes: Sendable {
     package func add(to router: Router<APIContext>) {
         let pages = Router(context: APIContext.self)
         for route in routes where route.method == .get {
-            pages.on(Self.path(of: route), method: .get, use: handler(route) { _, _, _ in throw APIError.none("page") })
+            pages.on(
+                Self.path(of: route), method: .get, use: handler(route) { _, _, _ in throw APIError.missing("page") })
         }
         let responder = pages.buildResponder()
         let resume: HeldForm.Resume = { held, request, context in
@@ -312,7 +313,7 @@ package struct DashboardRoutes: Sendable {
     @Sendable private func missing(_ request: Request, _ context: APIContext) async throws -> Response {
         guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
         else { return loginRoutes.askForLogin(request) }
-        return try await failure(APIError.none("page"), request, login, context)
+        return try await failure(APIError.missing("page"), request, login, context)
     }
 }
 

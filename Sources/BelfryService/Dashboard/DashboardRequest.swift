@@ -31,7 +31,7 @@ struct DashboardRequest: Sendable {
     func require(_ action: Permission.Action, on subject: Permission.Subject, called thing: String) throws {
         switch Permission.verdict(scope: person.scope, bounds: person.bounds, for: action, on: subject) {
         case .allowed: return
-        case .notFound: throw APIError.none(thing)
+        case .notFound: throw APIError.missing(thing)
         case .forbidden: throw APIError(.forbidden, "Your role, \(person.scope.rawValue), does not allow this")
         }
     }
@@ -58,7 +58,6 @@ struct DashboardRequest: Sendable {
         return .page(page)
     }
 
-    /// The name of the hidden field.
     static let confirmed = "confirmed"
 
     /// Whether this is the person's password; wrong ones wait longer and longer, as at the login.
@@ -92,10 +91,6 @@ struct DashboardRequest: Sendable {
 
     /// The number that a query gives for the next part of a list. Sums with it and products with small numbers do not overflow.
     func number(_ name: String) -> Int64? { Int64(query[name]).flatMap { $0 >= 0 ? min($0, .max >> 16) : nil } }
-}
-
-extension APIError {
-    static func none(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 
 enum PageAnswer: Sendable {
@@ -147,7 +142,7 @@ struct RouteMaker: Sendable {
     ) -> PageRoute {
         PageRoute(method: method, path: path.isEmpty ? "apps/:app_uuid" : "apps/:app_uuid/\(path)") { visit in
             guard let uuid = visit.uuid("app_uuid"), let application = try await store.application(uuid) else {
-                throw APIError.none("app")
+                throw APIError.missing("app")
             }
             try visit.require(action, on: Permission.Subject(application), called: "app")
             return try await handler(visit, application)
@@ -161,7 +156,7 @@ struct RouteMaker: Sendable {
         _ handler: @escaping @Sendable (DashboardRequest, Thing, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, path, action) { visit, application in
-            guard let thing = try await find(visit, application) else { throw APIError.none(name) }
+            guard let thing = try await find(visit, application) else { throw APIError.missing(name) }
             return try await handler(visit, thing, application)
         }
     }

@@ -181,11 +181,16 @@ struct Form: Component {
         return "“\(words.prefix(1).uppercased())\(words.dropFirst())”"
     }
 
-    /// A problem with labels in place of those names of fields that only APIs have.
+    /// A problem with labels in place of those names of fields that only APIs have, and times by the viewer's clock.
     private func labelled(_ problem: String) -> String {
         let all = fields + (groups + lastGroups).flatMap(\.fields)
         let labels = Dictionary(all.map { ($0.name, $0.label) }) { first, _ in first }
         return problem.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            let parts = word.split(separator: "Z", maxSplits: 1, omittingEmptySubsequences: false)
+            // An example of a time has no milliseconds.
+            if parts.count == 2, let time = Instant(text: "\(parts[0])Z"), time.text == "\(parts[0])Z" {
+                return "\(time.minute)\(parts[1])"
+            }
             let name = word.prefix { $0 == "_" || $0.isLetter || $0.isNumber }
             guard name.contains("_"), let label = labels[String(name)] else { return String(word) }
             return "“\(label)”\(word[name.endIndex...])"
@@ -449,7 +454,6 @@ struct Field: Component {
 }
 
 extension Form {
-    /// The name of the hidden field.
     private static let seen = "seen"
 
     /// This form with a digest of what it shows now, which comes back when it is posted. `DashboardRequest.trying` compares it with what the form

@@ -164,10 +164,10 @@ enum ListedNames {
         return (names + [name.trimmed]).filter { !$0.isEmpty }
     }
 
-    static func write(_ names: [String]) -> String {
+    static func write(_ names: [String], with separator: String = "\n") -> String {
         names.map { name in
             name.contains(",") || name.hasPrefix("\"") ? "\"\(name.replacing("\"", with: "\"\""))\"" : name
-        }.joined(separator: "\n")
+        }.joined(separator: separator)
     }
 }
 

@@ -63,16 +63,11 @@ struct OverviewPages {
                 Steps([
                     Step(
                         title: "Create an application",
-                        text: "An app that your team sends pushes to, with its devices.",
-                        isDone: false, isNext: true, link: nil),
+                        text: "An app that your team sends pushes to, with its devices.", isNext: true),
                     Step(
                         title: "Add a platform",
-                        text: "Apple, Firebase, Web Push and others: the key your app was given there.",
-                        isDone: false, isNext: false, link: nil),
-                    Step(
-                        title: "Send the first push", text: "Register your own device, and see the push arrive.",
-                        isDone: false,
-                        isNext: false, link: nil),
+                        text: "Apple, Firebase, Web Push and others: the key your app was given there."),
+                    Step(title: "Send the first push", text: "Register your own device, and see the push arrive."),
                 ])
             }
         }
@@ -241,7 +236,7 @@ extension DashboardRequest {
 
     /// The applications that the person may see, by name.
     func applications() async throws -> [Application] {
-        try await services.store.applications(seenBy: person).byName
+        try await searching(nil) { try await services.store.applications(seenBy: person) }.byName
     }
 
     var mayCreateApplications: Bool {

@@ -42,7 +42,7 @@ extension Response {
 /// The style sheet, the script or the icon. Their address has a hash of their content, so they never change.
 enum AssetResponse {
     static func make(_ name: String) throws -> Response {
-        guard let bytes = Asset.bytes(name) else { throw APIError.none("file") }
+        guard let bytes = Asset.bytes(name) else { throw APIError.missing("file") }
         let type =
             switch name.split(separator: ".").last {
             case "css": "text/css; charset=utf-8"
@@ -146,7 +146,8 @@ enum Address {
         let home = "/" + Dashboard.root
         let isSafe = next.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
         guard isSafe, next == home || next.hasPrefix(home + "/") || next.hasPrefix(home + "?"),
-            !next.hasPrefix(home + "/log"), !next.contains("//"), next.utf8.count <= 2_048
+            !next.hasPrefix(home + "/log"), next.utf8.count <= 2_048,
+            !["//", "/..", "/.%2", "/%2e", "/%2E"].contains(where: next.contains)
         else { return home }
         return next
     }

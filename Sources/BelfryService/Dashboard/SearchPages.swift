@@ -176,7 +176,7 @@ struct SearchHits {
         for receipt in receipts.prefix(Self.perKind) {
             add(
                 .pushes, summaries[receipt.push.key] ?? "[damaged]",
-                Address.of(application, "pushes", receipt.push.receiptID.lowercased),
+                receipt.push.address(in: application),
                 "\(application.name) · \(receipt.push.acceptedAt.minute)")
         }
         if receipts.count > Self.perKind {

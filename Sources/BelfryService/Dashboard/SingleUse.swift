@@ -10,7 +10,6 @@ import Hummingbird
 struct SingleUse: Sendable {
     private let once: DoneOnce
 
-    /// The name of the hidden field.
     static let field = "key"
     /// The mark in the query of a result that a repeated post leads to.
     static let repeated = "again"
@@ -96,7 +95,7 @@ struct SingleUse: Sendable {
         let name = Self.resultName(part, visit)
         let owner = Self.resultOwner(visit)
         let reservation = Reservation(name: name, caller: owner, request: name, idempotentID: id, hold: DoneOnce.hold)
-        guard case .first = try await once.store.reserve(reservation) else { throw APIError.none("page") }
+        guard case .first = try await once.store.reserve(reservation) else { throw APIError.missing("page") }
         guard await keep(html, for: .init(name, id, visit.context.logger)) else { return nil }
         // What the form did is done; the next result deletes more.
         try? await once.store.deleteOldest(of: owner, beyond: Self.resultsMax)
@@ -108,7 +107,7 @@ struct SingleUse: Sendable {
         let part = visit.text("result_id")
         let isSecret = part.hasPrefix(Self.oncePrefix)
         guard let id = UUID(text: part.dropFirst(isSecret ? Self.oncePrefix.count : 0)) else {
-            throw APIError.none("page")
+            throw APIError.missing("page")
         }
         let name = Self.resultName(part, visit)
         guard let answer = try await once.store.answer(to: name) else {

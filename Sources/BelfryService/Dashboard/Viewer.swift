@@ -90,6 +90,13 @@ extension FormData {
         put(Self.shownField(of: name), instant.text)
     }
 
+    /// Throws for a time zone that no database has. One that the form showed stays: an app may have reported it.
+    func checkZone(shownBy form: Form) throws(InvalidInput) {
+        let (name, zone) = ("time_zone", self["time_zone"])
+        guard !zone.isEmpty, !form.fields.contains(where: { $0.name == name && $0.value == zone }) else { return }
+        _ = try ZoneInfo(zone, field: name)
+    }
+
     /// The beginning of a day by the viewer's clock; nil for an empty field.
     ///
     /// - Parameter days: counted on from the day of the field.

@@ -87,7 +87,7 @@ struct KeyPages {
 
     private func key(_ visit: DashboardRequest) async throws -> AdminKey {
         guard let key = try await visit.services.store.adminKey(visit.text("key_id")) else {
-            throw APIError.none("key")
+            throw APIError.missing("key")
         }
         try visit.require(.administer, on: Permission.Subject(key.bounds), called: "key")
         return key

@@ -233,9 +233,7 @@ extension RFC3339.Fault {
 }
 
 extension Int64 {
-    func flooredQuotient(_ divisor: Int64) -> Int64 {
-        self >= 0 ? self / divisor : (self + 1) / divisor - 1
-    }
+    func flooredQuotient(_ divisor: Int64) -> Int64 { self >= 0 ? self / divisor : (self + 1) / divisor - 1 }
 }
 
 /// A moment of the wall clock, in milliseconds since 1970-01-01 UTC.

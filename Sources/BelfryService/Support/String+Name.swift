@@ -75,9 +75,7 @@ extension Unicode.Scalar {
 
 extension String {
     /// Normalization Form C. ASCII is in that form already, and costs one pass. Source: Unicode Standard Annex #15.
-    package var normalized: String {
-        utf8.allSatisfy { $0 < 0x80 } ? self : Self(scalars: _nfc)
-    }
+    package var normalized: String { utf8.allSatisfy { $0 < 0x80 } ? self : Self(scalars: _nfc) }
 
     /// Case folded, and without marks on letters: `łódź` is `lodz`. For a search alone, since names that differ become equal.
     var withoutMarks: String {
@@ -102,9 +100,7 @@ extension String {
         return isFolded ? self : lowercased()
     }
 
-    private var foldedScalars: String {
-        Self(scalars: Self(scalars: _nfc.lazy.flatMap(\.caseFolded))._nfc)
-    }
+    private var foldedScalars: String { Self(scalars: Self(scalars: _nfc.lazy.flatMap(\.caseFolded))._nfc) }
 
     /// Lower case in Normalization Form C, for names that other programs compare in lower case.
     package var lowerCase: String { normalized.lowercased().normalized }
@@ -160,7 +156,7 @@ extension String {
                 index += 1
             }
         }
-        self.init(decoding: decoded, as: UTF8.self)
+        self = String(validating: decoded, as: UTF8.self) ?? String(text)
     }
 }
 

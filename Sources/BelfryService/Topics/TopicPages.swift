@@ -115,7 +115,7 @@ struct TopicPages {
     private func topic(_ visit: DashboardRequest, _ application: Application) async throws -> Topic {
         guard let name = try? Topic.normalized(visit.text("topic"), field: "topic"),
             let topic = try await visit.services.store.topic(named: name, of: application.key)
-        else { throw APIError.none("topic") }
+        else { throw APIError.missing("topic") }
         return topic
     }
 

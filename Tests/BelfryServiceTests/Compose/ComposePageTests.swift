@@ -247,8 +247,9 @@ import Testing
 
     @Test(arguments: [
         (("where", "topic:"), "Expression: cannot be read at character", "class=\"preview phone\""),
-        (("send_at", "0026-01-31T08:30"), "Send at: is 0026-01-31T08:30:00.000Z, which is over", "1 device"),
+        (("send_at", "0026-01-31T08:30"), "Send at: is 0026-01-31 08:30, which is over", "1 device"),
         (("data", "{"), "Data for the app (JSON): is not valid JSON", ""),
+        (("unless_within", "P1D"), "Only if no other push was sent within: goes with a later “Send at”", "1 device"),
         (("saved", "nothing"), "Saved template: names the template", ""),
     ])
     func `a fault is told beside the form`(field: (String, String), words: String, shown: String) async throws {
@@ -257,6 +258,16 @@ import Testing
         let page = try await browser.post("\(path)/aside", [("body", "b"), ("audience", audience), field])
         #expect(page.status == .ok && page.contains(words) && !page.contains("value=\"send\""), "\(page.text)")
         #expect(shown.isEmpty || page.contains(shown))
+    }
+
+    @Test(arguments: [[], [("clock", "local"), ("send_at", "2199-01-31T08:30")]] as [[(String, String)]])
+    func `a condition without a later time sends nothing`(time: [(String, String)]) async throws {
+        let (dashboard, browser, _, path) = try await begin()
+        let before = try await dashboard.store.allPushes().count
+        let send = [("unless_within", "P1D"), ("action", "send"), ("reviewed", "1")]
+        let page = try await browser.post(path, Self.everyone + time + send)
+        #expect(page.status == .unprocessableContent && page.contains("goes with a later “Send at”"))
+        #expect(try await dashboard.store.allPushes().count == before)
     }
 
     @Test func `a late or short-lived push is warned of`() async throws {
@@ -346,6 +357,8 @@ import Testing
         #expect(review.status == .ok && review.contains("Make the geofence"))
         let personal = try await browser.post(path, timed + [("badge", "+1")])
         #expect(personal.status == .unprocessableContent && personal.contains("a geofence is the same for all"))
+        let paced = try await browser.post(path, timed + [("throttle", "5"), ("action", "send")])
+        #expect(paced.status == .unprocessableContent && paced.contains("a geofence has none"))
         #expect(try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).total == 1)
         #expect(try await browser.post(path, timed + [("action", "send")]).location.hasSuffix("places?done=saved"))
         let fence = try #require(

@@ -324,6 +324,7 @@ import Testing
         #expect(refused.status == .unprocessableContent && refused.contains("are not the first characters"))
         let erased = try await browser.post("\(path)/erase", [("confirm", String(id.prefix(8)))])
         #expect(erased.location.hasSuffix("?done=erased"))
+        #expect(try await browser.get(String(erased.location.dropFirst("/dashboard".count))).contains(">Erased.<"))
         #expect(try await dashboard.store.allDevices().first { $0.key == contents.device.key } == nil)
         #expect(try await dashboard.store.auditLog().last?.change.action == "device.erase")
     }

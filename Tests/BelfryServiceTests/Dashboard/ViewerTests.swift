@@ -123,5 +123,7 @@ import Testing
         #expect(again.status == .unprocessableContent)
         #expect(again.contains(#"name="zone" value="America/New_York""#))
         #expect(again.contains("Time zone: America/New_York."))
+        let late = try await browser.post("\(path)/compose", [("body", "Late"), ("send_at", "2001-01-31T08:30")])
+        #expect(late.contains("is 2001-01-31 08:30, which is over"), "faults are by the viewer's clock")
     }
 }
