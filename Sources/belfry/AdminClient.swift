@@ -147,7 +147,7 @@ extension Decodable {
     /// Reads an answer of the admin API. Throws where its form is another, as that of a different server.
     init(answer: some Sequence<UInt8>) throws(AdminFault) {
         do { self = try JSONDecoder().decode(Self.self, from: Data(answer)) } catch {
-            throw AdminFault("the server does not speak the admin API of this version: \(error)")
+            throw AdminFault("the server does not speak the admin API of this version: \(error)", status: 200)
         }
     }
 }
