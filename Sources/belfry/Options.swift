@@ -286,10 +286,9 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
         }
     }
 
-    /// The path of something of an application. A part that is empty would leave that of the list.
+    /// The path of something of an application.
     private static func path(_ parts: [String], of app: UUID) throws -> String {
-        guard !parts.contains("") else { throw ValidationError("an argument is empty that has to name something") }
-        return (["apps", app.lowercased] + parts).map(\.percentEncoded).joined(separator: "/")
+        try (["apps", app.lowercased] + parts).path()
     }
 
     /// Prints the first things of a list.
@@ -316,5 +315,13 @@ struct ResourceOptions: ServerOptions, ApplicationOption, JSONOption {
     func delete(_ path: [String], done: String = "deleted") async throws {
         _ = try await ask("DELETE", path)
         print("\(done) \(path.last ?? "")")
+    }
+}
+
+extension [String] {
+    /// The path of these parts. Throws where one is empty, which would leave the path of a list.
+    func path() throws -> String {
+        guard !contains("") else { throw ValidationError("an argument is empty that has to name something") }
+        return map(\.percentEncoded).joined(separator: "/")
     }
 }

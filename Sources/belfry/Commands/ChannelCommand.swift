@@ -10,12 +10,6 @@ struct ChannelCommand: AsyncParsableCommand {
             """,
         subcommands: [Create.self, List.self, Show.self, Delete.self])
 
-    /// The path of a channel, below its platform. An empty id would leave that of the list.
-    private static func path(of channel: String) throws -> String {
-        guard !channel.isEmpty else { throw ValidationError("an argument is empty that has to name something") }
-        return "/channels/\(channel.percentEncoded)"
-    }
-
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Make a channel.")
 
@@ -64,7 +58,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             let row: Admin.ChannelReply = try await backend.withBackend {
-                try await $0.platform(platform).answer("GET", ChannelCommand.path(of: channel))
+                try await $0.platform(platform).answer("GET", "/" + ["channels", channel].path())
             }
             try output.show(row, [("channel_id", row.channel_id), ("storage", row.storage)])
         }
@@ -79,7 +73,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await backend.withBackend {
-                try await $0.platform(platform).ask("DELETE", ChannelCommand.path(of: channel))
+                try await $0.platform(platform).ask("DELETE", "/" + ["channels", channel].path())
             }
             print("deleted \(channel)")
         }
