@@ -26,9 +26,16 @@ package struct Batch: Sendable, Hashable {
         key: Key<Batch>, pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, devices: [Key<Device>],
         answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:], isCancelled: Bool = false
     ) {
-        (self.key, self.pushKey, self.platformKey, self.lane) = (key, pushKey, platformKey, lane)
-        (self.devices, self.answers, self.attempt) = (devices, answers, attempt)
-        (self.isLapsed, self.retryTimes, self.isCancelled) = (isLapsed, retryTimes, isCancelled)
+        self.key = key
+        self.pushKey = pushKey
+        self.platformKey = platformKey
+        self.lane = lane
+        self.devices = devices
+        self.answers = answers
+        self.attempt = attempt
+        self.isLapsed = isLapsed
+        self.retryTimes = retryTimes
+        self.isCancelled = isCancelled
     }
 
     /// Indices of the devices to send to now.
@@ -56,9 +63,15 @@ package struct FanOut: Sendable, Hashable {
         pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, audience: Audience, cursor: Key<Device>?,
         attempt: Int64, isCancelled: Bool = false, perMinute: Int? = nil, platforms: Int = 1
     ) {
-        (self.pushKey, self.platformKey, self.lane) = (pushKey, platformKey, lane)
-        (self.audience, self.cursor, self.attempt) = (audience, cursor, attempt)
-        (self.isCancelled, self.perMinute, self.platforms) = (isCancelled, perMinute, max(platforms, 1))
+        self.pushKey = pushKey
+        self.platformKey = platformKey
+        self.lane = lane
+        self.audience = audience
+        self.cursor = cursor
+        self.attempt = attempt
+        self.isCancelled = isCancelled
+        self.perMinute = perMinute
+        self.platforms = max(platforms, 1)
     }
 }
 

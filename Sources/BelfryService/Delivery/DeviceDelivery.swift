@@ -32,8 +32,12 @@ package struct DeviceDelivery: Sendable, Hashable {
     package init(
         platform: Key<Platform>, answer: Answer, attempts: [Attempt], claims: Int64, answeredAt: Instant?, next: Next
     ) {
-        (self.platform, self.answer, self.attempts) = (platform, answer, attempts)
-        (self.claims, self.answeredAt, self.next) = (claims, answeredAt, next)
+        self.platform = platform
+        self.answer = answer
+        self.attempts = attempts
+        self.claims = claims
+        self.answeredAt = answeredAt
+        self.next = next
     }
 }
 

@@ -77,9 +77,15 @@ package struct Settlement: Sendable, Hashable {
         precondition(answers.count == batch.devices.count, "each device of a batch has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
         precondition(retryTimes.keys.allSatisfy { answers[$0] == .pending }, "who waits is pending")
-        (self.batch, self.answers, self.retryAt, self.retryTimes) = (batch, answers, retryAt, retryTimes)
-        (self.deadTokens, self.moves, self.parkRequest) = (deadTokens, moves, parkRequest)
-        (self.note, self.acceptedAt) = (note, acceptedAt)
+        self.batch = batch
+        self.answers = answers
+        self.retryAt = retryAt
+        self.retryTimes = retryTimes
+        self.deadTokens = deadTokens
+        self.moves = moves
+        self.parkRequest = parkRequest
+        self.note = note
+        self.acceptedAt = acceptedAt
     }
 
     /// Retry times of the devices that wait beyond `retryAt`, by index.

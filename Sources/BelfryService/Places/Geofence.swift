@@ -34,9 +34,14 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
         stored locations: [Key<Location>], groups: [Key<LocationGroup>], trigger: Trigger, platform: GeofencePlatform,
         tags: [String], data: GeofenceData, startsAt: Instant, expiresAt: Instant
     ) {
-        (self.locations, self.groups, self.trigger) = (locations, groups, trigger)
-        (self.platform, self.tags, self.data) = (platform, tags, data)
-        (self.startsAt, self.expiresAt) = (startsAt, expiresAt)
+        self.locations = locations
+        self.groups = groups
+        self.trigger = trigger
+        self.platform = platform
+        self.tags = tags
+        self.data = data
+        self.startsAt = startsAt
+        self.expiresAt = expiresAt
     }
 
     /// The most regions that one device watches. Source: PCF SDK release notes, 100 on Android, 20 on iOS.

@@ -111,9 +111,17 @@ package struct Schedule: Sendable, Hashable {
             expiresAt: Instant? = nil, lane: Lane? = nil, guarantee: Push.Guarantee? = nil,
             recurrence: Recurrence? = nil, verb: Verb? = nil, removed: Set<Part> = [], seen: Int64? = nil
         ) {
-            (self.content, self.pacing, self.target, self.dueAt) = (content, pacing, target, dueAt)
-            (self.expiresAt, self.lane, self.guarantee) = (expiresAt, lane, guarantee)
-            (self.recurrence, self.verb, self.removed, self.seen) = (recurrence, verb, removed, seen)
+            self.content = content
+            self.pacing = pacing
+            self.target = target
+            self.dueAt = dueAt
+            self.expiresAt = expiresAt
+            self.lane = lane
+            self.guarantee = guarantee
+            self.recurrence = recurrence
+            self.verb = verb
+            self.removed = removed
+            self.seen = seen
         }
     }
 
@@ -121,9 +129,15 @@ package struct Schedule: Sendable, Hashable {
         key: Key<Schedule>, applicationKey: Key<Application>, pushRequest: PushRequest, dueAt: Instant,
         createdAt: Instant, version: Int64, recurrence: Recurrence? = nil, pausedAt: Instant? = nil, ending: Ending?
     ) {
-        (self.key, self.applicationKey, self.pushRequest) = (key, applicationKey, pushRequest)
-        (self.dueAt, self.createdAt, self.version) = (dueAt, createdAt, version)
-        (self.recurrence, self.pausedAt, self.ending) = (recurrence, pausedAt, ending)
+        self.key = key
+        self.applicationKey = applicationKey
+        self.pushRequest = pushRequest
+        self.dueAt = dueAt
+        self.createdAt = createdAt
+        self.version = version
+        self.recurrence = recurrence
+        self.pausedAt = pausedAt
+        self.ending = ending
     }
 
     /// Throws unless this is the version that the caller saw.
